@@ -1,0 +1,68 @@
+"""maskmeter: how much protection microdata really have after misclassification."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from maskmeter.strata import by as by
+    from maskmeter.errors import MaskmeterError as MaskmeterError
+    from maskmeter.errors import MaskmeterWarning as MaskmeterWarning
+    from maskmeter.keys import Key as Key
+    from maskmeter.keys import KeySpace as KeySpace
+    from maskmeter.microdata import Microdata as Microdata
+    from maskmeter.microdata import read as read
+    from maskmeter.misclassification import Misclassification as Misclassification
+    from maskmeter.misclassification import stay_or_move as stay_or_move
+    from maskmeter.perturb import Release as Release
+    from maskmeter.risk import Risk as Risk
+    from maskmeter.risk import approximate_risk as approximate_risk
+    from maskmeter.risk import correctly_classified_risk as correctly_classified_risk
+    from maskmeter.risk import exact_risk as exact_risk
+    from maskmeter.risk import in_sample_risk as in_sample_risk
+    from maskmeter.simulate import bernoulli_sample as bernoulli_sample
+    from maskmeter.simulate import synthetic_census as synthetic_census
+    from maskmeter.table import KeyTable as KeyTable
+    from maskmeter.table import count as count
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Key": "keys",
+    "KeySpace": "keys",
+    "KeyTable": "table",
+    "MaskmeterError": "errors",
+    "MaskmeterWarning": "errors",
+    "Microdata": "microdata",
+    "Misclassification": "misclassification",
+    "Release": "perturb",
+    "Risk": "risk",
+    "approximate_risk": "risk",
+    "bernoulli_sample": "simulate",
+    "by": "strata",
+    "correctly_classified_risk": "risk",
+    "count": "table",
+    "exact_risk": "risk",
+    "in_sample_risk": "risk",
+    "read": "microdata",
+    "stay_or_move": "misclassification",
+    "synthetic_census": "simulate",
+}
+
+__all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are the keys above
+
+
+def __getattr__(name: str) -> object:
+    """Fetch a public name where it is first used, so that importing maskmeter is quick."""
+    if name not in _HOME:
+        message = f"module 'maskmeter' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(f"maskmeter.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

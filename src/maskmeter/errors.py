@@ -1,0 +1,81 @@
+"""Errors and warnings: what is wrong, what was found, what would work.
+
+No message holds a record's value or a category found in the data: columns are named, records are
+counted, and what the caller typed may be echoed.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class MaskmeterError(Exception):
+    """Every mistake that maskmeter reports."""
+
+
+class InputError(MaskmeterError, ValueError):
+    """An argument cannot be used as it was given."""
+
+
+class ColumnNotFoundError(MaskmeterError, LookupError):
+    """A named column or key does not exist."""
+
+    def __init__(self, name: str, columns: Sequence[str], *, what: str = "column") -> None:
+        near = get_close_matches(name, columns, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        offer = ", ".join(columns[:12]) + (", ..." if len(columns) > 12 else "")  # noqa: PLR2004 - one line of names
+        super().__init__(f"No {what} named {name!r}; there are {offer}.{hint}")
+
+
+class DuplicateColumnError(MaskmeterError, ValueError):
+    """Two columns have the same name."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        listed = ", ".join(repr(name) for name in names)
+        super().__init__(f"More than one column is named {listed}. Rename them so that each is unique.")
+
+
+class MissingValuesError(MaskmeterError, ValueError):
+    """Some records have no value for a key."""
+
+    def __init__(self, column: str, *, missing: int, records: int) -> None:
+        super().__init__(
+            f"{missing:,} of {records:,} records have no value for {column!r}. Recode them, or pass"
+            ' missing="category" to make missing a category of its own.'
+        )
+
+
+class CategoryError(MaskmeterError, ValueError):
+    """The categories of a key do not suit what is asked of them."""
+
+
+class MatrixError(MaskmeterError, ValueError):
+    """A matrix is not a usable P[true, released]."""
+
+
+class WeightError(MaskmeterError, ValueError):
+    """Weights or sampling fractions that cannot be used."""
+
+
+class FileError(MaskmeterError, OSError):
+    """A file cannot be read."""
+
+
+class OptionalDependencyError(MaskmeterError, ImportError):
+    """A library that only some features need is not installed."""
+
+
+class MaskmeterWarning(UserWarning):
+    """The answer stands but may mislead."""
+
+
+class PopulationMismatchWarning(MaskmeterWarning):
+    """The population has fewer units than the sample in some cells."""
+
+
+class NegativeRiskWarning(MaskmeterWarning):
+    """Approximation (2.6) was used where misclassification is not small."""

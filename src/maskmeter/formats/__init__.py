@@ -1,0 +1,59 @@
+"""Readers, one small module per family of formats; the family is chosen by the file's ending."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskmeter.errors import FileError
+from maskmeter.formats import delimited, parquet
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import polars as pl
+
+_FAMILIES: dict[str, ModuleType] = {
+    ending: family for family in (delimited, parquet) for ending in family.ENDINGS
+}
+
+
+def scan(path: str | Path) -> pl.LazyFrame:
+    """Return a lazy frame over a file: nothing but its header is read."""
+    path = Path(path)
+    family = _family(path)
+    if not path.is_file():
+        found = "a directory" if path.is_dir() else "nothing"
+        message = f"Cannot read {path.name!r}: {found} was found there, not a file."
+        raise FileError(message)
+    if path.stat().st_size == 0:
+        message = f"Cannot read {path.name!r}: the file is empty."
+        raise FileError(message)
+    try:
+        return family.scan(path)  # type: ignore[no-any-return]
+    except FileError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever the reader raises may quote a record
+        raise unreadable(path) from None
+
+
+def collect(frame: pl.LazyFrame, path: str | Path) -> pl.DataFrame:
+    """Return what a lazy frame over a file holds; the rows stream through and are not kept."""
+    try:
+        return frame.collect(engine="streaming")
+    except Exception:  # noqa: BLE001 - whatever the reader raises may quote a record
+        raise unreadable(Path(path)) from None
+
+
+def unreadable(path: Path) -> FileError:
+    """Return the error for a file that its reader gave up on."""
+    return FileError(f"Cannot read {path.name!r}: {_family(path).ADVICE}")
+
+
+def _family(path: Path) -> ModuleType:
+    family = _FAMILIES.get(path.suffix.lower())
+    if family is None:
+        known = ", ".join(_FAMILIES)
+        message = f"Cannot tell the format of {path.name!r} by its ending; known endings are {known}."
+        raise FileError(message)
+    return family

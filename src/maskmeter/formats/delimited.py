@@ -1,0 +1,58 @@
+"""CSV: every column is read as text, so that what is written back can be the same byte for byte."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from maskmeter.errors import DuplicateColumnError, FileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENDINGS = (".csv",)
+ADVICE = (
+    "it is not comma-separated text in UTF-8 with the same number of fields in every row,"
+    " or it was cut short."
+)
+
+_TAIL = 1 << 20
+
+
+def scan(path: Path) -> pl.LazyFrame:
+    """Return a lazy frame of text columns; an empty field is a missing value."""
+    header = _header(path)
+    repeated = [name for name, times in Counter(header).items() if times > 1]
+    if repeated:
+        raise DuplicateColumnError(repeated)
+    _refuse_cut_off(path, fields=len(header))
+    return pl.scan_csv(path, infer_schema=False, null_values="", glob=False)
+
+
+def _header(path: Path) -> list[str]:
+    """Return the names in the first row, before the reader can rename duplicates."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        return next(csv.reader(file), [])
+
+
+def _refuse_cut_off(path: Path, *, fields: int) -> None:
+    """Refuse a file whose last row stops short: the reader would fill it with missing values."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        tail = file.read()
+    if tail.endswith((b"\n", b"\r")):
+        return
+    start = tail.rfind(b"\n")
+    # An odd number of quotes means that the line break was inside a quoted field.
+    while start > 0 and tail.count(b'"', start) % 2:
+        start = tail.rfind(b"\n", 0, start)
+    last = next(csv.reader([tail[start + 1 :].decode(errors="replace")]), [])
+    if len(last) < fields:
+        message = (
+            f"Cannot read {path.name!r}: its last row has {len(last)} of {fields} fields."
+            " The file was cut short; copy it again."
+        )
+        raise FileError(message)

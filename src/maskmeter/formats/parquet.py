@@ -1,0 +1,20 @@
+"""Parquet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENDINGS = (".parquet", ".pq")
+ADVICE = "it is not a complete Parquet file."
+
+
+def scan(path: Path) -> pl.LazyFrame:
+    """Return a lazy frame; the file's footer is read at once, so a cut-off file fails here."""
+    frame = pl.scan_parquet(path, glob=False)
+    frame.collect_schema()
+    return frame

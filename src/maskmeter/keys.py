@@ -1,0 +1,200 @@
+"""Keys and the space of cells they span.
+
+A cell is a combination of key categories. Cells are held as rows of category codes; where one
+sortable value per cell is needed they are numbered, and the numbers never overflow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from maskmeter.errors import CategoryError, ColumnNotFoundError, DuplicateColumnError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+Codes: TypeAlias = "NDArray[np.unsignedinteger[Any]]"
+CellNumbers: TypeAlias = "NDArray[Any]"
+
+_LARGEST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key variable: its name and its categories, in order.
+
+    Categories are compared by value: 1 and 1.0 are the same, "01" and 1 are not. None stands for
+    a missing value that was made a category.
+
+    >>> Key("sex", ["female", "male"]).size
+    2
+    """
+
+    name: str
+    categories: tuple[Hashable, ...]
+
+    def __init__(self, name: str, categories: Iterable[Hashable]) -> None:
+        values = tuple(categories)
+        if len(set(values)) < len(values):
+            message = f"The categories of {name!r} are not distinct: give each of them once."
+            raise CategoryError(message)
+        if len(values) < 2:  # noqa: PLR2004 - a key must tell records apart
+            message = (
+                f"Key {name!r} has {len(values)} category; a key needs at least two."
+                " Leave it out of `keys`, or give all its categories with mm.Key(name, categories)."
+            )
+            raise CategoryError(message)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "categories", values)
+
+    def __repr__(self) -> str:
+        """Return the name and the number of categories: the values stay out of logs."""
+        return f"Key({self.name!r}, {self.size} categories)"
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+    def code(self, category: Hashable) -> int:
+        """Return the code of a category, also when it is named by its text.
+
+        >>> Key("age", [10, 20]).code("20")
+        1
+        """
+        found = self.position(category)
+        if found < 0:
+            found = self._code_by_text.get(str(category), -1)
+        if found < 0:
+            message = f"{category!r} is not one of the {self.size} categories of {self.name!r}."
+            raise CategoryError(message)
+        return found
+
+    def position(self, value: Hashable) -> int:
+        """Return the code of a value, or -1 when it is not a category.
+
+        >>> Key("age", [10, 20]).position(20.0), Key("age", [10, 20]).position("20")
+        (1, -1)
+        """
+        return self._code_by_value.get(value, -1)
+
+    @cached_property
+    def _code_by_value(self) -> dict[Hashable, int]:
+        return {value: code for code, value in enumerate(self.categories)}
+
+    @cached_property
+    def _code_by_text(self) -> dict[str, int]:
+        texts = Counter(map(str, self.categories))
+        pairs = ((str(value), code) for code, value in enumerate(self.categories))
+        return {text: code for text, code in pairs if texts[text] == 1}
+
+
+@dataclass(frozen=True)
+class KeySpace:
+    """The cells that a list of keys spans.
+
+    >>> space = KeySpace([Key("sex", ["f", "m"]), Key("age", [1, 2, 3])])
+    >>> space.size, space.number([[1, 2]]).tolist()
+    (6, [5])
+    """
+
+    keys: tuple[Key, ...]
+
+    def __init__(self, keys: Iterable[Key]) -> None:
+        listed = tuple(keys)
+        if not listed:
+            message = "At least one key is needed: name the columns an intruder could know."
+            raise CategoryError(message)
+        repeated = [name for name, times in Counter(key.name for key in listed).items() if times > 1]
+        if repeated:
+            raise DuplicateColumnError(repeated)
+        object.__setattr__(self, "keys", listed)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the keys."""
+        return tuple(key.name for key in self.keys)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of categories of each key."""
+        return tuple(key.size for key in self.keys)
+
+    @property
+    def size(self) -> int:
+        """Number of cells, K."""
+        return prod(self.sizes)
+
+    @property
+    def code_type(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """Smallest integer type that holds every category code."""
+        return np.min_scalar_type(max(self.sizes) - 1)
+
+    def index(self, name: str) -> int:
+        """Return the position of a key."""
+        if name not in self.names:
+            raise ColumnNotFoundError(name, self.names, what="key")
+        return self.names.index(name)
+
+    def __getitem__(self, name: str) -> Key:
+        """Return the key with this name."""
+        return self.keys[self.index(name)]
+
+    def project(self, names: Sequence[str]) -> KeySpace:
+        """Return the space of some of the keys, in the order given."""
+        return KeySpace(self[name] for name in names)
+
+    def number(self, codes: Any) -> CellNumbers:  # noqa: ANN401 - anything array-like
+        """Return one sortable value per row of codes; equal rows, and only they, share a value.
+
+        Integers while K fits in 63 bits, byte strings beyond; both sort, compare and search alike.
+        """
+        codes = np.asarray(codes)
+        words = [
+            np.ravel_multi_index([codes[:, c] for c in word], [self.sizes[c] for c in word])
+            for word in self._words
+        ]
+        if len(words) == 1:
+            return words[0]
+        # Big-endian words side by side: comparing the bytes compares the numbers.
+        return np.stack(words, axis=1).astype(">i8").view(f"V{8 * len(words)}").ravel()
+
+    def codes(self, numbers: CellNumbers) -> Codes:
+        """Return the row of codes of each cell number.
+
+        >>> KeySpace([Key("sex", ["f", "m"]), Key("age", [1, 2, 3])]).codes(np.array([5])).tolist()
+        [[1, 2]]
+        """
+        words = self._words
+        columns = (
+            numbers.reshape(-1, 1)
+            if len(words) == 1
+            else numbers.view(">i8").reshape(-1, len(words)).astype(np.int64)
+        )
+        codes = np.empty((len(numbers), len(self.keys)), dtype=self.code_type, order="F")
+        for position, word in enumerate(words):
+            sizes = [self.sizes[c] for c in word]
+            for c, values in zip(word, np.unravel_index(columns[:, position], sizes), strict=True):
+                codes[:, c] = values
+        return codes
+
+    @cached_property
+    def _words(self) -> list[list[int]]:
+        """Runs of keys whose cells can be numbered in 63 bits."""
+        words: list[list[int]] = [[]]
+        room = _LARGEST
+        for c, size in enumerate(self.sizes):
+            if size > room:
+                words.append([])
+                room = _LARGEST
+            words[-1].append(c)
+            room //= size
+        return words

@@ -1,0 +1,17 @@
+"""How keys come to be recorded wrongly: matrices, their products, and sums over true cells."""
+
+from maskmeter.misclassification.matrix import Matrix, as_matrix, stay_or_move
+from maskmeter.misclassification.product import Mechanism, Misclassification, as_mechanism
+from maskmeter.misclassification.spread import Rivals, moved_in, rivals
+
+__all__ = [
+    "Matrix",
+    "Mechanism",
+    "Misclassification",
+    "Rivals",
+    "as_mechanism",
+    "as_matrix",
+    "moved_in",
+    "rivals",
+    "stay_or_move",
+]

@@ -1,0 +1,57 @@
+"""Walker's alias method: one uniform and two look-ups per draw, whatever the number of categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class AliasTable:
+    """Many distributions over the same categories, ready to be drawn from.
+
+    >>> AliasTable.of(np.array([[0.0, 1.0], [0.5, 0.5]])).draw(np.array([0, 1]), np.array([0.2, 0.2]))
+    array([1, 0])
+    """
+
+    size: int
+    keep: NDArray[np.float64]
+    other: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float64]) -> AliasTable:
+        """Return the table of the distributions that are the rows of an array."""
+        pairs = [_split(row) for row in rows]
+        keep, other = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        return cls(rows.shape[1], keep, other)
+
+    def draw(self, row: NDArray[np.int64], uniform: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return a category from the distribution `row` of each draw, decided by its uniform."""
+        scaled = uniform * self.size
+        column = scaled.astype(np.int64)
+        place = row * self.size + column
+        return np.where(scaled - column < self.keep[place], column, self.other[place])
+
+
+def _split(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return, for each column, the share that is its own category and the category of the rest."""
+    size = len(probabilities)
+    keep = probabilities * size
+    other = np.full(size, probabilities.argmax())
+    small = [c for c in range(size) if keep[c] < 1]
+    large = [c for c in range(size) if keep[c] >= 1]
+    while small and large:
+        filled, giver = small.pop(), large[-1]
+        other[filled] = giver
+        keep[giver] -= 1 - keep[filled]
+        if keep[giver] < 1:
+            small.append(large.pop())
+    # Rounding leaves some columns a hair below one; an impossible category must stay impossible.
+    rest = [c for c in small + large if probabilities[c] > 0]
+    keep[rest] = 1
+    return keep, other

@@ -1,0 +1,163 @@
+"""Misclassification matrices of one key: P[true, released], every row sums to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from maskmeter._checks import locked
+from maskmeter.errors import CategoryError, MatrixError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import Key
+
+_TOLERANCE = 1e-9
+
+
+def stay_or_move(size: int, *, stay: float) -> NDArray[np.float64]:
+    """Return P[true, released] that keeps a category with probability `stay`.
+
+    The rest is shared equally between the other categories.
+
+    >>> stay_or_move(3, stay=0.8).tolist()
+    [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
+    """
+    if not 0 <= stay <= 1:
+        message = f"`stay` must be a probability between 0 and 1, not {stay!r}."
+        raise MatrixError(message)
+    # Rounded to 15 digits, so that a row shows 0.1 and not 0.09999999999999998.
+    P = np.full((size, size), round((1 - stay) / (size - 1), 15))
+    np.fill_diagonal(P, stay)
+    return P
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A checked P[true, released], with the categories of its rows when they are known."""
+
+    P: NDArray[np.float64]
+    categories: tuple[Hashable, ...] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Return True when both hold the same probabilities for the same categories."""
+        if not isinstance(other, Matrix):
+            return NotImplemented
+        return self.categories == other.categories and np.array_equal(self.P, other.P)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def follow(self, keys: Sequence[Key], name: str) -> NDArray[np.float64]:
+        """Return the probabilities in the order of the categories of `keys`.
+
+        Without labels the rows follow the categories as they stand.
+        """
+        size = int(np.prod([key.size for key in keys]))
+        if len(self.P) != size:
+            message = (
+                f"The matrix for {name!r} is {len(self.P)} by {len(self.P)}, but {name!r} has"
+                f" {size} categories. When the population has more categories than the sample,"
+                " read the sample with keys=population.space."
+            )
+            raise MatrixError(message)
+        if self.categories is None:
+            return self.P
+        order = np.array([_position(keys, label, name) for label in self.categories])
+        if len(set(order.tolist())) < size:
+            message = f"Two labels of the matrix for {name!r} stand for one category."
+            raise MatrixError(message)
+        place = np.argsort(order)
+        return self.P[np.ix_(place, place)]
+
+
+def as_matrix(source: Any, *, name: str) -> Matrix:  # noqa: ANN401 - an array or a labelled frame
+    """Return a checked P[true, released] for the key called `name`.
+
+    Arrays follow the key's categories. Frames are matched by label: a pandas frame has the true
+    categories as its index and the released ones as its columns; in other frames the first column
+    holds the true categories.
+
+    >>> as_matrix([[0.9, 0.1], [0.2, 0.8]], name="sex").P.tolist()
+    [[0.9, 0.1], [0.2, 0.8]]
+    """
+    if isinstance(source, Matrix):
+        return source
+    labelled = _labelled(source, name)
+    values, rows, columns = labelled if labelled is not None else (source, None, None)
+    try:
+        P = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _refused(name, "it does not hold numbers in rows of equal length") from None
+    _check_probabilities(P, name)
+    if rows is None or columns is None:
+        return Matrix(locked(P / P.sum(axis=1, keepdims=True)))
+    order = _same_order(rows, columns, name)
+    return Matrix(locked((P / P.sum(axis=1, keepdims=True))[:, order]), tuple(rows))
+
+
+def _check_probabilities(P: NDArray[np.float64], name: str) -> None:
+    if P.ndim != 2 or P.shape[0] != P.shape[1]:  # noqa: PLR2004 - rows and columns
+        shape = " by ".join(map(str, P.shape)) or "a single number"
+        raise _refused(name, f"it must be square, and it is {shape}")
+    if np.isnan(P).any():
+        raise _refused(name, f"{int(np.isnan(P).sum())} of its entries are not numbers")
+    if (P < 0).any():
+        raise _refused(name, f"{int((P < 0).sum())} of its entries are negative")
+    off = np.abs(P.sum(axis=1) - 1)
+    if (off > _TOLERANCE).any():
+        worst = int(off.argmax())
+        total = P[worst].sum()
+        hint = (
+            ". Its columns do: give P[true, released], the transpose"
+            if np.allclose(P.sum(axis=0), 1)
+            else ""
+        )
+        raise _refused(
+            name, f"every row must sum to 1, and row {worst + 1} sums to {total:.6g}{hint}"
+        )
+
+
+def _labelled(source: Any, name: str) -> tuple[Any, list[Any], list[Any]] | None:  # noqa: ANN401 - any frame
+    """Return the values, row labels and column labels of a frame; None when it is not a frame."""
+    frame = nw.from_native(source, pass_through=True, eager_only=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    if frame.implementation.is_pandas_like():
+        return source.to_numpy(), source.index.tolist(), source.columns.tolist()
+    if len(frame.columns) < 2:  # noqa: PLR2004 - labels and at least one column
+        raise _refused(name, "its first column must hold the true categories")
+    labels, *columns = frame.columns
+    return frame.select(columns).to_numpy(), frame[labels].to_list(), columns
+
+
+def _same_order(rows: list[Any], columns: list[Any], name: str) -> list[int]:
+    """Return where each row's category stands among the columns."""
+    texts = [str(column) for column in columns]
+    wanted = [str(row) for row in rows]
+    if sorted(texts) != sorted(wanted) or len(set(texts)) < len(texts):
+        raise _refused(name, "its row labels and its column labels are not the same categories")
+    return [texts.index(text) for text in wanted]
+
+
+def _position(keys: Sequence[Key], label: Any, name: str) -> int:  # noqa: ANN401 - a category, or one for each key
+    """Return the row of a label; crossed keys are labelled by a tuple of categories."""
+    parts = (label,) if len(keys) == 1 else label
+    try:
+        codes = [key.code(part) for key, part in zip(keys, parts, strict=True)]
+    except CategoryError:
+        message = (
+            f"The matrix for {name!r} has the label {label!r}, which is not one of the categories"
+            " of that key."
+        )
+        raise MatrixError(message) from None
+    return int(np.ravel_multi_index(codes, [key.size for key in keys]))
+
+
+def _refused(name: str, reason: str) -> MatrixError:
+    return MatrixError(f"The matrix for {name!r} cannot be used as P[true, released]: {reason}.")

@@ -1,0 +1,226 @@
+"""Misclassification of several keys at once: a product of small matrices, never a K x K array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from maskmeter._random import RandomSource, seed_of, uniforms
+from maskmeter.strata import By
+from maskmeter.errors import MatrixError
+from maskmeter.keys import Key, KeySpace
+from maskmeter.misclassification.alias import AliasTable
+from maskmeter.misclassification.matrix import Matrix, as_matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import CellNumbers, Codes
+    from maskmeter.microdata import Microdata
+    from maskmeter.table import KeyTable
+
+Crossed: TypeAlias = tuple[str, ...]
+Declared: TypeAlias = Matrix | By[Matrix]
+
+
+@dataclass(frozen=True, init=False)
+class Misclassification:
+    """What is known about how keys came to be recorded wrongly.
+
+    One matrix P[true, released] per perturbed key; a tuple of keys has one matrix for their
+    combinations. `mm.by` lets a matrix depend on keys that are not perturbed. Keys are
+    misclassified independently of each other, given the true cell.
+
+    >>> errors = Misclassification({"sex": [[0.99, 0.01], [0.02, 0.98]]})
+    >>> errors
+    Misclassification(sex)
+    """
+
+    matrices: tuple[tuple[Crossed, Declared], ...]
+
+    def __init__(self, matrices: Mapping[Any, Any]) -> None:
+        declared = []
+        for key, source in matrices.items():
+            names = (key,) if isinstance(key, str) else tuple(key)
+            check = partial(as_matrix, name=" x ".join(names))
+            checked = source.map(check) if isinstance(source, By) else check(source)
+            declared.append((names, checked))
+        object.__setattr__(self, "matrices", tuple(declared))
+        _check_independent(self.matrices)
+
+    def __repr__(self) -> str:
+        """Return the names of the perturbed keys."""
+        return f"Misclassification({', '.join(' x '.join(names) for names, _ in self.matrices)})"
+
+    def on(self, data: KeySpace | Microdata | KeyTable) -> Mechanism:
+        """Return the misclassification of the keys of a file, with its three verbs."""
+        space = data if isinstance(data, KeySpace) else data.space
+        factors = tuple(_factor(names, declared, space) for names, declared in self.matrices)
+        return Mechanism(space, factors, self)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The matrices of one perturbed key (or crossed keys), one for each stratum."""
+
+    name: str
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    P: NDArray[np.float64]  # [stratum, true, released]
+    by: tuple[int, ...]
+    strata: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """Number of categories, or of their combinations."""
+        return self.P.shape[1]
+
+    def code(self, codes: Codes) -> NDArray[np.int64]:
+        """Return the category of each row of codes."""
+        if len(self.columns) == 1:
+            return codes[:, self.columns[0]].astype(np.int64)
+        return np.ravel_multi_index([codes[:, c] for c in self.columns], self.sizes)
+
+    def stratum(self, codes: Codes) -> NDArray[np.int64]:
+        """Return the stratum of each row of codes."""
+        if not self.by:
+            return np.zeros(len(codes), dtype=np.int64)
+        return self.strata[tuple(codes[:, c] for c in self.by)]
+
+    @cached_property
+    def alias(self) -> AliasTable:
+        """All rows of all strata, ready to be drawn from."""
+        return AliasTable.of(self.P.reshape(-1, self.size))
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A misclassification on the keys of a file. Cells and records are rows of category codes."""
+
+    space: KeySpace
+    factors: tuple[Factor, ...]
+    declared: Misclassification
+
+    def __repr__(self) -> str:
+        """Return the names of the perturbed keys."""
+        return f"Mechanism({', '.join(factor.name for factor in self.factors)})"
+
+    def on(self, data: KeySpace | Microdata | KeyTable) -> Mechanism:
+        """Return the same misclassification on the keys of another file, matched by label."""
+        space = data if isinstance(data, KeySpace) else data.space
+        return self if space == self.space else _relabelled(self).on(space)
+
+    @cached_property
+    def untouched(self) -> tuple[int, ...]:
+        """Positions of the keys that are never misclassified."""
+        touched = {c for factor in self.factors for c in factor.columns}
+        return tuple(c for c in range(len(self.space.keys)) if c not in touched)
+
+    def untouched_number(self, codes: Codes) -> CellNumbers:
+        """Return one sortable value per row of codes for the keys that are never misclassified."""
+        if not self.untouched:
+            return np.zeros(len(codes), dtype=np.int64)
+        names = [self.space.names[c] for c in self.untouched]
+        return self.space.project(names).number(codes[:, self.untouched])
+
+    def prob(self, *, released: Codes, true: Codes) -> NDArray[np.float64]:
+        """Return Pr(released cell given true cell) for each pair of rows, eq. (2.1).
+
+        >>> sex = KeySpace([Key("sex", ["f", "m"])])
+        >>> Misclassification({"sex": [[0.9, 0.1], [0.2, 0.8]]}).on(sex).prob(released=[[1]], true=[[0]])
+        array([0.1])
+        """
+        released, true = np.atleast_2d(released), np.atleast_2d(true)
+        same = [released[:, c] == true[:, c] for c in self.untouched]
+        result = np.all(same, axis=0) if same else np.ones(max(len(released), len(true)))
+        result = np.asarray(result, dtype=np.float64)
+        for factor in self.factors:
+            at = factor.stratum(true)
+            result = result * factor.P[at, factor.code(true), factor.code(released)]
+        return result
+
+    def stay(self, cells: Codes) -> NDArray[np.float64]:
+        """Return the probability that a unit of each cell is recorded in it, M_jj."""
+        return self.prob(released=cells, true=cells)
+
+    def draw(
+        self, codes: Codes, *, rng: RandomSource = None, label: str = "draw", start: int = 0
+    ) -> Codes:
+        """Return recorded codes for records with these true codes.
+
+        Record i uses word i of a stream named by `label` and the key; `start` is the number of the
+        first record, so that a file can be drawn in parts.
+        """
+        seed = seed_of(rng)
+        drawn = np.array(codes, order="F")
+        for factor in self.factors:
+            words = uniforms(seed, f"{label}/{factor.name}", start=start, stop=start + len(codes))
+            row = factor.stratum(codes) * factor.size + factor.code(codes)
+            moved = factor.alias.draw(row, words)
+            if len(factor.columns) == 1:
+                drawn[:, factor.columns[0]] = moved
+            else:
+                parts = np.unravel_index(moved, factor.sizes)
+                for c, part in zip(factor.columns, parts, strict=True):
+                    drawn[:, c] = part
+        return drawn
+
+
+def as_mechanism(
+    given: Mechanism | Misclassification | Mapping[Any, Any] | None, space: KeySpace
+) -> Mechanism:
+    """Return whatever describes misclassification, on the keys of `space`; None is no error."""
+    if isinstance(given, Mechanism | Misclassification):
+        return given.on(space)
+    return Misclassification({} if given is None else given).on(space)
+
+
+def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
+    """Refuse a key with two matrices, or a matrix that depends on a perturbed key."""
+    perturbed = [name for names, _ in matrices for name in names]
+    for name in perturbed:
+        if perturbed.count(name) > 1:
+            message = f"Key {name!r} has more than one matrix: give one for it or for its combination."
+            raise MatrixError(message)
+    for names, declared in matrices:
+        clash = [key for key in declared.keys if key in perturbed] if isinstance(declared, By) else []
+        if clash:
+            message = (
+                f"The matrix for {' x '.join(names)!r} depends on {clash[0]!r}, which is itself"
+                " misclassified. Let it depend on keys that are not, or give one matrix for the"
+                " combination of both."
+            )
+            raise MatrixError(message)
+
+
+def _factor(names: Crossed, declared: Declared, space: KeySpace) -> Factor:
+    keys = [space[name] for name in names]
+    title = " x ".join(names)
+    by, strata, matrices = (), np.zeros(1, dtype=np.int64), [declared]
+    if isinstance(declared, By):
+        by = tuple(space.index(name) for name in declared.keys)
+        strata, matrices = declared.strata(space)
+    P = np.stack([one.follow(keys, title) for one in matrices])
+    columns = tuple(space.index(name) for name in names)
+    return Factor(title, columns, tuple(key.size for key in keys), P, by, strata)
+
+
+def _relabelled(mechanism: Mechanism) -> Misclassification:
+    """Return the declaration with every plain matrix labelled by the categories it stands for."""
+
+    def labelled(one: Matrix, keys: list[Key]) -> Matrix:
+        single = len(keys) == 1
+        cells = keys[0].categories if single else tuple(product(*(key.categories for key in keys)))
+        return one if one.categories is not None else Matrix(one.P, cells)
+
+    matrices: dict[Crossed, Declared] = {}
+    for names, declared in mechanism.declared.matrices:
+        label = partial(labelled, keys=[mechanism.space[name] for name in names])
+        matrices[names] = declared.map(label) if isinstance(declared, By) else label(declared)
+    return Misclassification(matrices)

@@ -1,0 +1,105 @@
+"""The equations of Shlomo and Skinner (2010), section 2: one equation, one function.
+
+Every argument is an array over released cells j: `stay` is M_jj, `population` F_j, `released` the
+released count F~_j, `pi` the inclusion probability.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskmeter.misclassification import Rivals
+
+    Array = NDArray[np.float64]
+
+
+def ratio(over: Array, under: Array) -> Array:
+    """Return over / under, and 0 where nothing is below.
+
+    All denominators here count units that may be released in cell j: where there are none, or
+    where the cell keeps none of its own (M_jj = 0), no match is right.
+
+    >>> ratio(np.array([0.0, 1.0]), np.array([0.0, 4.0])).tolist()
+    [0.0, 0.25]
+    """
+    return np.divide(over, under, out=np.zeros(np.broadcast(over, under).shape), where=under != 0)
+
+
+def no_target_no_risk(risk: Array, population: Array) -> Array:
+    """Return the risk, 0 where nobody in the population has the released key.
+
+    The risk is conditional on a target unit in cell j; when F_j = 0 there is none, and the printed
+    ratios are not probabilities (they can exceed 100).
+
+    >>> no_target_no_risk(np.array([40.0, 0.2]), np.array([0.0, 5.0])).tolist()
+    [0.0, 0.2]
+    """
+    return np.where(population > 0, risk, 0.0)
+
+
+def match_probability(stay: Array, population: Array, rivals: Rivals, *, pi: Array) -> Array:
+    """Return Pr(A = B) for a unique match, eq. (2.4).
+
+    `[M_jj / (1 - pi_j M_jj)] / sum_k F_k M_jk / (1 - pi_j M_jk)`, with numerator and denominator
+    multiplied by (1 - pi_j M_jj) so that the limit pi_j M_jj = 1 needs no case of its own. A rival
+    that is released in j for sure leaves no chance to a unit that is not; between units that all
+    are, the match is right in one case of their number.
+    """
+    missed = 1 - pi * stay
+    risk = ratio(stay, population * stay + missed * rivals.weighted)
+    among_certain = ratio((missed <= 0).astype(float), population + rivals.certain)
+    return np.where(rivals.certain > 0, among_certain, risk)
+
+
+def simple_match_probability(stay: Array, released: Array) -> Array:
+    """Return M_jj / F~_j, eq. (2.5), for small sampling fractions.
+
+    >>> simple_match_probability(np.array([0.9]), np.array([3.0])).tolist()
+    [0.3]
+    """
+    return ratio(stay, released)
+
+
+def small_error_probability(stay: Array, population: Array, released: Array, *, pi: Array) -> Array:
+    """Return eq. (2.6), for small misclassification. It is negative where that is not small.
+
+    `(1/F_j) (1 - [F~_j - F_j M_jj] / [F_j M_jj / (1 - pi_j M_jj)])`; the paper prints F_jj for F_j.
+    Multiplied out, so that M_jj = 0 gives 0.
+
+    >>> one = np.array([1.0])
+    >>> small_error_probability(0.9 * one, 2 * one, 2 * one, pi=0 * one).round(4).tolist()
+    [0.4444]
+    """
+    moved = released - population * stay
+    return ratio(population * stay - moved * (1 - pi * stay), population**2 * stay)
+
+
+def diagonal_match_probability(
+    stay: Array, population: Array, released: Array, *, pi: Array
+) -> Array:
+    """Return eq. (2.7), which needs only the diagonal of the matrix.
+
+    `[M_jj / (1 - pi_j M_jj)] / [F_j pi_j M_jj^2 / (1 - pi_j M_jj) + F~_j]`, multiplied by
+    (1 - pi_j M_jj) above and below; the paper prints pi without its subscript.
+
+    >>> one = np.array([1.0])
+    >>> diagonal_match_probability(one, 4 * one, 4 * one, pi=0.5 * one).tolist()
+    [0.25]
+    """
+    return ratio(stay, population * pi * stay**2 + released * (1 - pi * stay))
+
+
+def in_sample_match_probability(stay: Array, sample: Array, moved_in: Array) -> Array:
+    """Return eq. (2.2), of Gouweleeuw et al., for an intruder who knows that B is in the sample.
+
+    `M_jj f_j / sum_k M_jk f_k`, with the counts f of the original sample.
+
+    >>> in_sample_match_probability(np.array([0.5]), np.array([1.0]), np.array([1.5])).tolist()
+    [0.25]
+    """
+    return ratio(stay * sample, stay * sample + moved_in)

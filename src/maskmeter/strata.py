@@ -1,0 +1,108 @@
+"""A value that varies with the categories of other keys: a matrix, a rate or a fraction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from maskmeter.errors import CategoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import KeySpace
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class _Nothing:
+    """Stands for `otherwise` when it was not given."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+NOTHING = _Nothing()
+
+
+@dataclass(frozen=True, eq=False)
+class By(Generic[T]):
+    """A value for some categories of some keys, and one for all the rest."""
+
+    keys: tuple[str, ...]
+    values: tuple[tuple[tuple[Hashable, ...], T], ...]
+    otherwise: T | _Nothing
+
+    def __eq__(self, other: object) -> bool:
+        """Return True when both give the same value everywhere, arrays included."""
+        if not isinstance(other, By):
+            return NotImplemented
+        mine, theirs = dict(self.values), dict(other.values)
+        return (
+            self.keys == other.keys
+            and mine.keys() == theirs.keys()
+            and all(np.array_equal(mine[at], theirs[at]) for at in mine)
+            and np.array_equal(self.otherwise, other.otherwise)  # type: ignore[arg-type]
+        )
+
+    def __hash__(self) -> int:
+        """Return a hash, which values that are arrays do not have."""
+        return hash((self.keys, frozenset(self.values), self.otherwise))
+
+    def map(self, function: Callable[[T], U]) -> By[U]:
+        """Return the same strata with `function` applied to every value."""
+        rest = NOTHING if isinstance(self.otherwise, _Nothing) else function(self.otherwise)
+        return By(self.keys, tuple((at, function(value)) for at, value in self.values), rest)
+
+    def strata(self, space: KeySpace) -> tuple[NDArray[np.int64], list[T]]:
+        """Return the stratum of every combination of the keys' categories, and each one's value."""
+        keys = [space[name] for name in self.keys]
+        table = np.full([key.size for key in keys], -1, dtype=np.int64)
+        values: list[T] = []
+        for at, value in self.values:
+            table[tuple(key.code(part) for key, part in zip(keys, at, strict=True))] = len(values)
+            values.append(value)
+        left = table < 0
+        if not left.any():
+            return table, values
+        if isinstance(self.otherwise, _Nothing):
+            message = (
+                f"mm.by({', '.join(map(repr, self.keys))}) gives a value for"
+                f" {table.size - int(left.sum())} of {table.size} categories: add the rest, or otherwise=."
+            )
+            raise CategoryError(message)
+        table[left] = len(values)
+        return table, [*values, self.otherwise]
+
+
+def by(
+    key: str | tuple[str, ...], values: Mapping[Any, T], *, otherwise: T | _Nothing = NOTHING
+) -> By[T]:
+    """Return a value that depends on one key, or on a combination of several.
+
+    Use it wherever a matrix, a rate or a sampling fraction differs between groups. With several
+    keys, each entry of `values` is named by a tuple.
+
+    >>> by("ethnicity", {"White British": 0.07}, otherwise=1.0).keys
+    ('ethnicity',)
+    >>> by(("sex", "region"), {("f", "north"): 0.1}, otherwise=0.2).values
+    ((('f', 'north'), 0.1),)
+    """
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    listed = tuple((_as_tuple(at, keys), value) for at, value in values.items())
+    return By(keys, listed, otherwise)
+
+
+def _as_tuple(at: Any, keys: tuple[str, ...]) -> tuple[Hashable, ...]:  # noqa: ANN401 - a category of any type
+    if len(keys) == 1:
+        return (at,)
+    if not isinstance(at, tuple) or len(at) != len(keys):
+        message = f"With the keys {keys} each entry of mm.by must be a tuple of {len(keys)} categories."
+        raise CategoryError(message)
+    return at
+

@@ -1,0 +1,168 @@
+"""KeyTable: the occupied cells of a key space and how many units each holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskmeter._checks import check_choice, locked
+from maskmeter.errors import InputError
+from maskmeter.keys import Key, KeySpace
+from maskmeter.microdata import COUNT, Keys, Missing, encode, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import CellNumbers, Codes
+
+
+@dataclass(frozen=True, eq=False)
+class KeyTable:
+    """Occupied cells, in the order of their numbers, and their counts."""
+
+    space: KeySpace
+    cells: CellNumbers
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        object.__setattr__(self, "cells", locked(self.cells))
+        object.__setattr__(self, "counts", locked(self.counts))
+
+    @classmethod
+    def of(cls, space: KeySpace, codes: Codes, counts: NDArray[np.int64] | None = None) -> KeyTable:
+        """Return the table of some rows of codes, each standing for one unit or for `counts`.
+
+        >>> space = KeySpace([Key("sex", ["f", "m"])])
+        >>> KeyTable.of(space, [[0], [1], [1]]).counts.tolist()
+        [1, 2]
+        """
+        numbers = space.number(codes)
+        if counts is None:
+            cells, counts = np.unique(numbers, return_counts=True)
+            return cls(space, cells, counts)
+        cells, place = np.unique(numbers, return_inverse=True)
+        total = np.zeros(len(cells), dtype=np.int64)
+        np.add.at(total, place, counts)
+        return cls(space, cells, total)
+
+    def __len__(self) -> int:
+        """Return the number of occupied cells."""
+        return len(self.cells)
+
+    def __repr__(self) -> str:
+        """Return the size and the keys: no cell is shown."""
+        return (
+            f"KeyTable({self.total:,} units in {len(self):,} of {self.space.size:,} cells,"
+            f" keys {', '.join(self.space.names)})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Return True when both have the same keys, cells and counts."""
+        if not isinstance(other, KeyTable):
+            return NotImplemented
+        return (
+            self.space == other.space
+            and np.array_equal(self.cells, other.cells)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def total(self) -> int:
+        """Number of units in the table."""
+        return int(self.counts.sum())
+
+    @property
+    def codes(self) -> Codes:
+        """Category codes of the occupied cells, a row for each."""
+        return self.space.codes(self.cells)
+
+    def uniques(self) -> KeyTable:
+        """Return the cells that hold exactly one unit."""
+        alone = self.counts == 1
+        return KeyTable(self.space, self.cells[alone], self.counts[alone])
+
+    def lookup(self, codes: Codes) -> NDArray[np.int64]:
+        """Return the count of each row of codes, 0 where the cell is empty.
+
+        >>> KeyTable.of(KeySpace([Key("age", [1, 2, 3])]), [[0], [2]]).lookup([[1], [2]]).tolist()
+        [0, 1]
+        """
+        place, occupied = self.find(codes)
+        return np.where(occupied, self.counts[place], 0) if len(self) else np.zeros(len(codes), int)
+
+    def find(self, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the position of each row of codes among the cells, and whether it is there."""
+        numbers = self.space.number(codes)
+        place = np.minimum(np.searchsorted(self.cells, numbers), max(len(self) - 1, 0))
+        return place, self.cells[place] == numbers if len(self) else np.zeros(len(codes), bool)
+
+    def project(self, names: Sequence[str]) -> KeyTable:
+        """Return the table of some of the keys, in the order given."""
+        columns = [self.space.index(name) for name in names]
+        return KeyTable.of(self.space.project(names), self.codes[:, columns], self.counts)
+
+    def onto(self, space: KeySpace) -> KeyTable:
+        """Return the table over the keys of `space`, in their order and with their category codes.
+
+        Occupied categories that `space` does not have are added behind its own.
+        """
+        table = self if self.space.names == space.names else self.project(space.names)
+        if table.space == space:
+            return table
+        codes = table.codes
+        recoded = np.empty(codes.shape, dtype=np.int64, order="F")
+        keys = []
+        for position, (mine, theirs) in enumerate(zip(table.space.keys, space.keys, strict=True)):
+            occupied = np.bincount(codes[:, position], minlength=mine.size) > 0
+            extra = [
+                value
+                for value, used in zip(mine.categories, occupied, strict=True)
+                if used and theirs.position(value) < 0
+            ]
+            key = Key(theirs.name, (*theirs.categories, *extra)) if extra else theirs
+            place = np.array([key.position(value) for value in mine.categories])
+            recoded[:, position] = place[codes[:, position]]
+            keys.append(key)
+        return KeyTable.of(KeySpace(keys), recoded, table.counts)
+
+    def dense(self) -> NDArray[np.int64]:
+        """Return all K cells as an array with an axis per key, empty cells included.
+
+        >>> KeyTable.of(KeySpace([Key("age", [1, 2, 3])]), [[0], [2]]).dense().tolist()
+        [1, 0, 1]
+        """
+        limit = 1 << 28
+        if self.space.size > limit:
+            message = f"A dense table of {self.space.size:,} cells does not fit: at most {limit:,}."
+            raise InputError(message)
+        table = np.zeros(self.space.size, dtype=np.int64)
+        table[self.cells] = self.counts
+        return table.reshape(self.space.sizes)
+
+
+def count(source: Any, keys: Keys, *, missing: Missing = "refuse") -> KeyTable:  # noqa: ANN401 - a path or any frame
+    """Return how many units of a population fall in each cell.
+
+    The source may be a file, a frame or a lazy frame. Rows are grouped by the engine that holds
+    them, so that a population's rows never have to fit in memory.
+
+    >>> import polars as pl
+    >>> count(pl.DataFrame({"sex": ["f", "m", "m"]}), keys=["sex"])
+    KeyTable(3 units in 2 of 2 cells, keys sex)
+    """
+    check_choice(missing, Missing, name="missing")
+    if isinstance(keys, str | Key):
+        message = f"`keys` must be a list: write keys=[{keys!r}]."
+        raise InputError(message)
+    listed = keys.keys if isinstance(keys, KeySpace) else keys
+    groups = grouped(source, [key if isinstance(key, str) else key.name for key in listed])
+    rows = groups[COUNT].to_numpy().astype(np.int64)
+    space, codes = encode(groups, keys, missing=missing, rows=rows)
+    return KeyTable.of(space, codes, rows)

@@ -1,0 +1,47 @@
+"""Settings and worlds that tests share."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import maskmeter as mm
+
+settings.register_profile(
+    "fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("fixed")
+
+# Test false alarms share one chance in a million between fifty statistical tests.
+FALSE_ALARM = 1e-6 / 50
+
+
+@pytest.fixture(scope="session")
+def seed():
+    """A fixed seed, or the one that `make test-full` draws and prints."""
+    return int(os.environ.get("MASKMETER_SEED", "2010"))
+
+
+@pytest.fixture(scope="session")
+def census():
+    return mm.synthetic_census()
+
+
+@pytest.fixture(scope="session")
+def population(census):
+    return mm.count(census, keys=census.columns)
+
+
+def pytest_report_header():
+    return f"MASKMETER_SEED={os.environ.get('MASKMETER_SEED', '2010')}"
+
+
+def pytest_collection_modifyitems(config, items):
+    if os.environ.get("MASKMETER_FULL"):
+        return
+    skip = pytest.mark.skip(reason="a long study: make test-full")
+    for item in items:
+        if "full" in item.keywords:
+            item.add_marker(skip)

@@ -1,0 +1,113 @@
+"""Tiny worlds for hypothesis: keys, misclassification, inclusion probabilities and a population."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import maskmeter as mm
+from oracle import product_of_matrices
+
+PROBABILITIES = st.sampled_from([Fraction(1, 100), Fraction(1, 4), Fraction(7, 10), Fraction(1)])
+
+
+@dataclass
+class World:
+    """A population of a few units, told twice: as plain fractions and as maskmeter objects."""
+
+    sizes: tuple[int, ...]
+    matrices: dict[int, list[list[list[Fraction]]]]  # key -> stratum -> P
+    stratum_key: int | None
+    pi_key: int
+    pi: list[Fraction]
+    units: list[tuple[int, ...]]
+
+    @property
+    def names(self) -> list[str]:
+        return [f"key{c}" for c in range(len(self.sizes))]
+
+    @property
+    def space(self) -> mm.KeySpace:
+        return mm.KeySpace(
+            mm.Key(name, [f"{name}-{code}" for code in range(size)])
+            for name, size in zip(self.names, self.sizes, strict=True)
+        )
+
+    @property
+    def errors(self) -> mm.Misclassification:
+        declared: dict[str, Any] = {}
+        for c, strata in self.matrices.items():
+            arrays = [np.array(P, dtype=float) for P in strata]
+            if len(arrays) == 1:
+                declared[self.names[c]] = arrays[0]
+            else:
+                key = self.names[self.stratum_key]  # type: ignore[index]
+                values = {f"{key}-{code}": one for code, one in enumerate(arrays)}
+                declared[self.names[c]] = mm.by(key, values)
+        return mm.Misclassification(declared)
+
+    @property
+    def population(self) -> mm.KeyTable:
+        return mm.KeyTable.of(self.space, np.array(self.units))
+
+    def include(self, cell: tuple[int, ...]) -> Fraction:
+        return self.pi[cell[self.pi_key]]
+
+    @property
+    def chances(self) -> dict[tuple[int, ...], dict[tuple[int, ...], Fraction]]:
+        def matrix(c, true):
+            strata = self.matrices.get(c)
+            if strata is None:
+                return None
+            return strata[true[self.stratum_key] if len(strata) > 1 else 0]
+
+        return product_of_matrices(matrix, sizes=self.sizes)
+
+    @property
+    def cells(self) -> list[tuple[int, ...]]:
+        """Every cell whose categories are all seen in the population."""
+        seen = [sorted({unit[c] for unit in self.units}) for c in range(len(self.sizes))]
+        return list(product(*seen))
+
+    @property
+    def sample(self) -> mm.Microdata:
+        """One record in each of the cells: all are sample uniques."""
+        name = self.names[self.pi_key]
+        fraction = mm.by(name, {f"{name}-{code}": float(p) for code, p in enumerate(self.pi)})
+        return mm.Microdata(self.space, np.array(self.cells), fraction=fraction)
+
+
+def rows(size):
+    """Rows of whole numbers over their sum: zeros and ones are common."""
+    weights = st.lists(st.integers(0, 4), min_size=size, max_size=size).filter(any)
+    return weights.map(lambda row: [Fraction(value, sum(row)) for value in row])
+
+
+def matrices(size):
+    return st.lists(rows(size), min_size=size, max_size=size)
+
+
+@st.composite
+def worlds(draw, *, most_units=6):
+    sizes = tuple(draw(st.lists(st.integers(2, 3), min_size=1, max_size=3)))
+    touched = draw(st.sets(st.integers(0, len(sizes) - 1)))
+    untouched = sorted(set(range(len(sizes))) - touched)
+    stratum_key = draw(st.sampled_from(untouched)) if untouched else None
+    found = {}
+    for c in sorted(touched):
+        varies = stratum_key is not None and draw(st.booleans())
+        strata = sizes[stratum_key] if varies else 1  # type: ignore[index]
+        found[c] = [draw(matrices(sizes[c])) for _ in range(strata)]
+    pi_key = draw(st.integers(0, len(sizes) - 1))
+    if draw(st.booleans()):
+        pi = [draw(PROBABILITIES)] * sizes[pi_key]
+    else:
+        pi = [draw(PROBABILITIES) for _ in range(sizes[pi_key])]
+    cell = st.tuples(*(st.integers(0, size - 1) for size in sizes))
+    units = draw(st.lists(cell, min_size=1, max_size=most_units))
+    return World(sizes, found, stratum_key, pi_key, pi, units)
