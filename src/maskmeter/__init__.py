@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maskmeter.strata import by as by
     from maskmeter.errors import MaskmeterError as MaskmeterError
     from maskmeter.errors import MaskmeterWarning as MaskmeterWarning
     from maskmeter.keys import Key as Key
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from maskmeter.risk import in_sample_risk as in_sample_risk
     from maskmeter.simulate import bernoulli_sample as bernoulli_sample
     from maskmeter.simulate import synthetic_census as synthetic_census
+    from maskmeter.strata import by as by
     from maskmeter.table import KeyTable as KeyTable
     from maskmeter.table import count as count
 

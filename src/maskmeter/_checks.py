@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from maskmeter.errors import InputError, WeightError
+from maskmeter.errors import DuplicateColumnError, InputError, WeightError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 
-def locked(values: ArrayLike, dtype: DTypeLike = None) -> NDArray[Any]:
+def locked(values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """Return a read-only array of `values`, copied unless it is read-only already.
 
     >>> locked([1, 2]).flags.writeable
@@ -25,6 +28,13 @@ def locked(values: ArrayLike, dtype: DTypeLike = None) -> NDArray[Any]:
     array = array.copy(order="K")
     array.flags.writeable = False
     return array
+
+
+def check_distinct(names: Iterable[str]) -> None:
+    """Refuse names of which one stands twice."""
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise DuplicateColumnError(repeated)
 
 
 def check_choice(value: str, choices: object, *, name: str) -> str:

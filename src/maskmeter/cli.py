@@ -32,8 +32,15 @@ def commands() -> None:
 
 
 @commands.command()
-@click.option("--seed", type=click.IntRange(min=0), default=2010, help="Seed of the sample and of the moves.")
-@click.option("--scale", type=click.FloatRange(0, 10, min_open=True), default=1.0, help="Size of the census against the paper's 1,468,255 people.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=2010, help="Seed of the sample and of the moves."
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(0, 10, min_open=True),
+    default=1.0,
+    help="Size of the census against the paper's 1,468,255 people.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print figures for machines.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def demo(*, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
@@ -98,7 +105,9 @@ def _print_table(found: Demo) -> None:
     table.add_column("Uniques", justify="right")
     table.add_column("Share", justify="right")
     for equation, meaning, risk in found.measures:
-        table.add_row(equation, meaning, f"{risk.total:.1f}", f"{risk.uniques:,}", f"{risk.share:.1%}")
+        table.add_row(
+            equation, meaning, f"{risk.total:.1f}", f"{risk.uniques:,}", f"{risk.share:.1%}"
+        )
     console = Console()
     exact = found.measures[1][2]
     sample = found.release.original

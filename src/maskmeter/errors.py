@@ -36,7 +36,9 @@ class DuplicateColumnError(MaskmeterError, ValueError):
 
     def __init__(self, names: Iterable[str]) -> None:
         listed = ", ".join(repr(name) for name in names)
-        super().__init__(f"More than one column is named {listed}. Rename them so that each is unique.")
+        super().__init__(
+            f"More than one column is named {listed}. Rename them so that each is unique."
+        )
 
 
 class MissingValuesError(MaskmeterError, ValueError):

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from maskmeter.errors import CategoryError, ColumnNotFoundError, DuplicateColumnError
+from maskmeter._checks import check_distinct
+from maskmeter.errors import CategoryError, ColumnNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-Codes: TypeAlias = "NDArray[np.unsignedinteger[Any]]"
+Codes: TypeAlias = "NDArray[np.integer[Any]]"
 CellNumbers: TypeAlias = "NDArray[Any]"
 
 _LARGEST = np.iinfo(np.int64).max
@@ -113,9 +114,7 @@ class KeySpace:
         if not listed:
             message = "At least one key is needed: name the columns an intruder could know."
             raise CategoryError(message)
-        repeated = [name for name, times in Counter(key.name for key in listed).items() if times > 1]
-        if repeated:
-            raise DuplicateColumnError(repeated)
+        check_distinct(key.name for key in listed)
         object.__setattr__(self, "keys", listed)
 
     @property
@@ -158,14 +157,15 @@ class KeySpace:
         Integers while K fits in 63 bits, byte strings beyond; both sort, compare and search alike.
         """
         codes = np.asarray(codes)
-        words = [
+        words: list[CellNumbers] = [
             np.ravel_multi_index([codes[:, c] for c in word], [self.sizes[c] for c in word])
             for word in self._words
         ]
         if len(words) == 1:
             return words[0]
         # Big-endian words side by side: comparing the bytes compares the numbers.
-        return np.stack(words, axis=1).astype(">i8").view(f"V{8 * len(words)}").ravel()
+        wide: CellNumbers = np.stack(words, axis=1).astype(">i8").view(f"V{8 * len(words)}")
+        return wide.ravel()
 
     def codes(self, numbers: CellNumbers) -> Codes:
         """Return the row of codes of each cell number.

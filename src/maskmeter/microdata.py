@@ -11,17 +11,16 @@ import numpy as np
 import polars as pl
 
 from maskmeter import formats
-from maskmeter._checks import check_choice, check_fraction, locked
-from maskmeter.strata import By
+from maskmeter._checks import check_choice, check_distinct, check_fraction, locked
 from maskmeter.errors import (
     CategoryError,
     ColumnNotFoundError,
-    DuplicateColumnError,
     InputError,
     MissingValuesError,
     WeightError,
 )
 from maskmeter.keys import Key, KeySpace
+from maskmeter.strata import By
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -119,7 +118,7 @@ class Microdata:
         """
         frame = self.frame
         if frame is None:
-            return decode(self.space, self.codes, backend="polars").to_native()
+            return decode(self.space, self.codes).to_native()
         columns = decode(self.space, self.codes, like=frame)
         return frame.with_columns(*(columns[name] for name in self.space.names)).to_native()
 
@@ -167,22 +166,17 @@ def read(
     return Microdata(space, codes, fraction=fraction, weights=weighed, frame=frame)
 
 
-def grouped(source: Any, names: Sequence[str]) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for read
-    """Return the distinct combinations of some columns with their number of rows, last.
+COUNT = "maskmeter: number of rows"
+
+
+def grouped(source: Any, keys: Keys) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for read
+    """Return the distinct combinations of the keys with their number of rows, under COUNT.
 
     The rows themselves stay in the engine that holds them.
     """
     frame = _open(source)
-    columns = _columns(frame)
-    for name in names:
-        _check_column(name, columns)
-    if COUNT in names:
-        message = f"No key can be named {COUNT!r}: rename the column."
-        raise InputError(message)
-    return _collected(frame.lazy().group_by(list(names)).agg(nw.len().alias(COUNT)), source)
-
-
-COUNT = "maskmeter: number of rows"
+    names = _names(keys, frame.collect_schema().names())
+    return _collected(frame.group_by(names).agg(nw.len().alias(COUNT)), source)
 
 
 def encode(
@@ -196,13 +190,12 @@ def encode(
 
     `rows` says how many records each row stands for, when that is not one.
     """
-    asked = list(keys.keys) if isinstance(keys, KeySpace) else _as_list(keys)
-    for key in asked:
-        _check_column(key if isinstance(key, str) else key.name, frame.columns)
+    _names(keys, frame.columns)
     if not len(frame):
         message = "There are no records: the file or frame is empty."
         raise InputError(message)
     weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
+    asked = keys.keys if isinstance(keys, KeySpace) else keys
     pairs = [_encoded(frame, key, missing=missing, rows=weight) for key in asked]
     space = KeySpace(key for key, _ in pairs)
     codes = np.empty((len(frame), len(pairs)), dtype=space.code_type, order="F")
@@ -216,13 +209,12 @@ def decode(
     codes: Codes,
     *,
     like: nw.DataFrame[Any] | None = None,
-    backend: str = "polars",
 ) -> nw.DataFrame[Any]:
-    """Return a frame of category values, with the types and the kind of the frame `like`."""
+    """Return a frame of category values, with the types and the kind of the frame `like` (Polars)."""
     columns = {}
     for position, key in enumerate(space.keys):
         if like is None:
-            values = nw.new_series(key.name, list(key.categories), backend=backend)
+            values = nw.new_series(key.name, list(key.categories), backend="polars")
         else:
             kind, engine = like.schema[key.name], like.implementation
             values = nw.new_series(key.name, list(key.categories), kind, backend=engine)
@@ -235,7 +227,8 @@ def _open(source: Any) -> Frame:  # noqa: ANN401 - a path or any frame narwhals 
     if isinstance(source, str | Path):
         return nw.from_native(formats.scan(source))
     try:
-        return nw.from_native(source)
+        frame: Frame = nw.from_native(source)
+        check_distinct(frame.collect_schema().names())
     except TypeError:
         message = (
             f"Cannot read a {type(source).__name__}: give a path to a file, or a data frame"
@@ -243,12 +236,10 @@ def _open(source: Any) -> Frame:  # noqa: ANN401 - a path or any frame narwhals 
         )
         raise InputError(message) from None
     except nw.exceptions.DuplicateError:
-        names = [str(name) for name in source.columns]
-        raise DuplicateColumnError(sorted({name for name in names if names.count(name) > 1})) from None
-
-
-def _columns(frame: Frame) -> list[str]:
-    return frame.collect_schema().names()
+        names = getattr(source, "column_names", None) or source.columns  # Arrow, else pandas
+        check_distinct(str(name) for name in names)
+        raise
+    return frame
 
 
 def _collected(frame: Frame, source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for read
@@ -263,11 +254,17 @@ def _collected(frame: Frame, source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 
     return frame.collect(backend="polars")
 
 
-def _as_list(keys: Sequence[str | Key]) -> list[str | Key]:
+def _names(keys: Keys, columns: Sequence[str]) -> list[str]:
+    """Return the names of the keys, which must be different columns."""
     if isinstance(keys, str | Key):
         message = f"`keys` must be a list: write keys=[{keys!r}]."
         raise InputError(message)
-    return list(keys)
+    listed = keys.keys if isinstance(keys, KeySpace) else keys
+    names = [key if isinstance(key, str) else key.name for key in listed]
+    check_distinct(names)
+    for name in names:
+        _check_column(name, columns)
+    return names
 
 
 def _check_column(name: str, columns: Sequence[str]) -> None:

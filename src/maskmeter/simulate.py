@@ -6,7 +6,7 @@ activity depend on age and sex, age and place on ethnic group, activity on place
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -23,19 +23,32 @@ if TYPE_CHECKING:
 
 PAPER_SIZE = 1_468_255
 
-# District: share of the people (%), size of its minority groups and hardship, against the average.
+
+class _District(NamedTuple):
+    share: float  # of the people, in percent
+    mix: float  # size of the minority groups, against the average
+    hardship: float  # unemployment and sickness, against the average
+
+
+class _Ethnicity(NamedTuple):
+    share: float  # of the people, in percent
+    youth: float  # tilt towards the young
+    gathers: float  # how much it follows the districts' mix
+    marries: float  # how common marriage is, against the average
+
+
 _DISTRICTS = {
-    "Ashbourne Vale": (13.5, 0.45, 0.8),
-    "Castleford": (13.0, 1.30, 1.3),
-    "Dunmere": (12.0, 0.25, 1.0),
-    "Eastwick": (11.0, 3.20, 1.6),
-    "Fenland": (10.0, 0.18, 1.1),
-    "Harrowgate": (9.5, 0.90, 0.7),
-    "Kingsport": (8.5, 2.20, 1.4),
-    "Marlow Heath": (7.5, 0.40, 0.6),
-    "Northam": (6.0, 0.25, 1.2),
-    "Oakhampton": (5.0, 0.50, 0.9),
-    "Penrose": (4.0, 0.12, 1.0),
+    "Ashbourne Vale": _District(13.5, 0.45, 0.8),
+    "Castleford": _District(13.0, 1.30, 1.3),
+    "Dunmere": _District(12.0, 0.25, 1.0),
+    "Eastwick": _District(11.0, 3.20, 1.6),
+    "Fenland": _District(10.0, 0.18, 1.1),
+    "Harrowgate": _District(9.5, 0.90, 0.7),
+    "Kingsport": _District(8.5, 2.20, 1.4),
+    "Marlow Heath": _District(7.5, 0.40, 0.6),
+    "Northam": _District(6.0, 0.25, 1.2),
+    "Oakhampton": _District(5.0, 0.50, 0.9),
+    "Penrose": _District(4.0, 0.12, 1.0),
 }
 _SEXES = ("Female", "Male")
 
@@ -47,25 +60,24 @@ _AGES = {
     "70-74": 4.0, "75-79": 3.4, "80-84": 2.2, "85-89": 1.2, "90 and over": 0.6,
 }  # fmt: skip
 
-# Group: share (%), tilt towards the young, how much it follows the districts' mix, and marriage.
 _ETHNICITIES = {
-    "White British": (87.0, 0.00, -0.10, 1.0),
-    "White Irish": (1.35, -0.35, 0.80, 0.9),
-    "White Traveller": (0.08, 0.60, 0.20, 1.2),
-    "Other White": (2.50, 0.15, 0.90, 0.9),
-    "White and Black Caribbean": (0.46, 1.10, 1.00, 0.6),
-    "White and Black African": (0.20, 1.00, 1.00, 0.7),
-    "White and Asian": (0.38, 0.95, 0.90, 0.9),
-    "Other Mixed": (0.32, 0.85, 0.90, 0.8),
-    "Indian": (1.95, 0.30, 1.20, 1.8),
-    "Pakistani": (1.40, 0.70, 1.30, 2.2),
-    "Bangladeshi": (0.55, 0.85, 1.30, 2.2),
-    "Other Asian": (0.50, 0.35, 1.00, 1.7),
-    "Black Caribbean": (1.05, 0.10, 1.30, 0.5),
-    "Black African": (0.95, 0.55, 1.20, 0.8),
-    "Other Black": (0.25, 0.70, 1.10, 0.6),
-    "Chinese": (0.45, 0.30, 0.80, 1.3),
-    "Other": (0.40, 0.35, 1.00, 1.2),
+    "White British": _Ethnicity(87.0, 0.00, -0.10, 1.0),
+    "White Irish": _Ethnicity(1.35, -0.35, 0.80, 0.9),
+    "White Traveller": _Ethnicity(0.08, 0.60, 0.20, 1.2),
+    "Other White": _Ethnicity(2.50, 0.15, 0.90, 0.9),
+    "White and Black Caribbean": _Ethnicity(0.46, 1.10, 1.00, 0.6),
+    "White and Black African": _Ethnicity(0.20, 1.00, 1.00, 0.7),
+    "White and Asian": _Ethnicity(0.38, 0.95, 0.90, 0.9),
+    "Other Mixed": _Ethnicity(0.32, 0.85, 0.90, 0.8),
+    "Indian": _Ethnicity(1.95, 0.30, 1.20, 1.8),
+    "Pakistani": _Ethnicity(1.40, 0.70, 1.30, 2.2),
+    "Bangladeshi": _Ethnicity(0.55, 0.85, 1.30, 2.2),
+    "Other Asian": _Ethnicity(0.50, 0.35, 1.00, 1.7),
+    "Black Caribbean": _Ethnicity(1.05, 0.10, 1.30, 0.5),
+    "Black African": _Ethnicity(0.95, 0.55, 1.20, 0.8),
+    "Other Black": _Ethnicity(0.25, 0.70, 1.10, 0.6),
+    "Chinese": _Ethnicity(0.45, 0.30, 0.80, 1.3),
+    "Other": _Ethnicity(0.40, 0.35, 1.00, 1.2),
 }
 _MARITAL = ("Single", "Married", "Remarried", "Separated", "Divorced", "Widowed")
 _ACTIVITIES = (
@@ -93,14 +105,12 @@ def synthetic_census(*, size: int = PAPER_SIZE, rng: RandomSource = 2001) -> pl.
         row = np.ravel_multi_index(given, table.shape[:-1]) if given else np.zeros(size, np.int64)
         return AliasTable.of(rows).draw(row, uniforms(seed, name, start=0, stop=size))
 
-    ethnicity = draw("ethnicity", _ethnicity_shares())
+    ethnicity = draw("ethnicity", _each(_ETHNICITIES, "share"))
     lad = draw("lad", _lad_given_ethnicity(), ethnicity)
     age = draw("age", _age_given_ethnicity_and_lad(), ethnicity, lad)
     sex = draw("sex", _sex_given_age(), age)
     marital = draw("marital", _marital_given_age_sex_ethnicity(), age, sex, ethnicity)
-    activity = draw(
-        "activity", _activity_given_age_sex_marital_lad(), age, sex, marital, lad
-    )
+    activity = draw("activity", _activity_given_age_sex_marital_lad(), age, sex, marital, lad)
     columns = {
         "lad": (lad, tuple(_DISTRICTS)),
         "sex": (sex, _SEXES),
@@ -131,8 +141,9 @@ def _labelled(codes: NDArray[np.int64], labels: tuple[str, ...]) -> pl.Series:
 
 def _middle_of_ages() -> Array:
     """Return an age for each group, in years."""
-    firsts = [int(label.split("-")[0].split()[0]) for label in _AGES]
-    return np.array(firsts) + np.append(np.diff(firsts) / 2, 3)
+    firsts = np.array([int(label.split("-")[0].split()[0]) for label in _AGES], dtype=np.float64)
+    middles: Array = firsts + np.append(np.diff(firsts) / 2, 3)
+    return middles
 
 
 def _rising(years: Array, *, start: float, width: float) -> Array:
@@ -140,22 +151,22 @@ def _rising(years: Array, *, start: float, width: float) -> Array:
     return 1 / (1 + np.exp(-(years - start) / width))
 
 
-def _ethnicity_shares() -> Array:
-    return np.array([share for share, *_ in _ETHNICITIES.values()])
+def _each(table: dict[str, _District] | dict[str, _Ethnicity], name: str) -> Array:
+    """Return one figure of every district or group."""
+    return np.array([getattr(row, name) for row in table.values()], dtype=np.float64)
 
 
 def _lad_given_ethnicity() -> Array:
-    people, mix, _ = np.array(list(_DISTRICTS.values())).T
-    follows = np.array([follow for _, _, follow, _ in _ETHNICITIES.values()])
-    return people * mix ** follows[:, None]
+    follows = _each(_ETHNICITIES, "gathers")
+    table: Array = _each(_DISTRICTS, "share") * _each(_DISTRICTS, "mix") ** follows[:, None]
+    return table
 
 
 def _age_given_ethnicity_and_lad() -> Array:
-    tilt = np.array([young for _, young, *_ in _ETHNICITIES.values()])
-    _, mix, _ = np.array(list(_DISTRICTS.values())).T
     years = (_middle_of_ages() - 38) / 40
-    lean = tilt[:, None] + 0.15 * np.log(mix)
-    return np.array(list(_AGES.values())) * np.exp(-lean[:, :, None] * years)
+    lean = _each(_ETHNICITIES, "youth")[:, None] + 0.15 * np.log(_each(_DISTRICTS, "mix"))
+    table: Array = np.array(list(_AGES.values())) * np.exp(-lean[:, :, None] * years)
+    return table
 
 
 def _sex_given_age() -> Array:
@@ -165,7 +176,7 @@ def _sex_given_age() -> Array:
 
 def _marital_given_age_sex_ethnicity() -> Array:
     years, old = _middle_of_ages(), np.maximum(_middle_of_ages() - 55, 0)
-    marries = np.array([wedlock for *_, wedlock in _ETHNICITIES.values()])
+    marries = _each(_ETHNICITIES, "marries")
     table = np.zeros((len(_AGES), len(_SEXES), len(_ETHNICITIES), len(_MARITAL)))
     for sex, (earlier, outlives) in enumerate([(1.5, 1.0), (0.0, 0.3)]):  # women, then men
         wed = _rising(years, start=28 - earlier, width=2.5)
@@ -195,7 +206,9 @@ def _activity_given_age_sex_marital_lad() -> Array:
         columns = {
             "Employee, full-time": full * works * (1 - stops),
             "Employee, part-time": part * works * (1 - _rising(years, start=leaves + 2, width=2)),
-            "Self-employed": own * _rising(years, start=31, width=6) * (1 - _rising(years, start=65, width=2)),
+            "Self-employed": own
+            * _rising(years, start=31, width=6)
+            * (1 - _rising(years, start=65, width=2)),
             "Unemployed": 0.07 * (1 - stops),
             "Student": 3 * np.exp(-(years - 17) / 2.2),
             "Retired": 3 * stops,
@@ -208,7 +221,7 @@ def _activity_given_age_sex_marital_lad() -> Array:
     married = [_MARITAL.index("Married"), _MARITAL.index("Remarried")]
     for name, factor in {"Employee, part-time": 1.4, "Looking after home": 1.6}.items():
         table[:, :, married, :, _ACTIVITIES.index(name)] *= factor
-    hardship = np.array([poor for *_, poor in _DISTRICTS.values()])
+    hardship = _each(_DISTRICTS, "hardship")
     for name, power in {"Unemployed": 1.0, "Permanently sick": 0.8, "Self-employed": -0.4}.items():
         table[..., _ACTIVITIES.index(name)] *= hardship**power
     table[:_ADULT] = 0

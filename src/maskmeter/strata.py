@@ -46,8 +46,8 @@ class By(Generic[T]):
         return (
             self.keys == other.keys
             and mine.keys() == theirs.keys()
-            and all(np.array_equal(mine[at], theirs[at]) for at in mine)
-            and np.array_equal(self.otherwise, other.otherwise)  # type: ignore[arg-type]
+            and all(_same(mine[at], theirs[at]) for at in mine)
+            and _same(self.otherwise, other.otherwise)
         )
 
     def __hash__(self) -> int:
@@ -102,7 +102,12 @@ def _as_tuple(at: Any, keys: tuple[str, ...]) -> tuple[Hashable, ...]:  # noqa: 
     if len(keys) == 1:
         return (at,)
     if not isinstance(at, tuple) or len(at) != len(keys):
-        message = f"With the keys {keys} each entry of mm.by must be a tuple of {len(keys)} categories."
+        message = (
+            f"With the keys {keys} each entry of mm.by must be a tuple of {len(keys)} categories."
+        )
         raise CategoryError(message)
     return at
 
+
+def _same(first: Any, second: Any) -> bool:  # noqa: ANN401 - numbers, matrices or nothing
+    return bool(np.array_equal(first, second))

@@ -158,11 +158,7 @@ def count(source: Any, keys: Keys, *, missing: Missing = "refuse") -> KeyTable: 
     KeyTable(3 units in 2 of 2 cells, keys sex)
     """
     check_choice(missing, Missing, name="missing")
-    if isinstance(keys, str | Key):
-        message = f"`keys` must be a list: write keys=[{keys!r}]."
-        raise InputError(message)
-    listed = keys.keys if isinstance(keys, KeySpace) else keys
-    groups = grouped(source, [key if isinstance(key, str) else key.name for key in listed])
+    groups = grouped(source, keys)
     rows = groups[COUNT].to_numpy().astype(np.int64)
     space, codes = encode(groups, keys, missing=missing, rows=rows)
     return KeyTable.of(space, codes, rows)

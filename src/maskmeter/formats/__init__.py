@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskmeter.errors import FileError
+from maskmeter.errors import FileError, MaskmeterError
 from maskmeter.formats import delimited, parquet
 
 if TYPE_CHECKING:
@@ -31,21 +31,22 @@ def scan(path: str | Path) -> pl.LazyFrame:
         raise FileError(message)
     try:
         return family.scan(path)  # type: ignore[no-any-return]
-    except FileError:
+    except MaskmeterError:
         raise
     except Exception:  # noqa: BLE001 - whatever the reader raises may quote a record
-        raise unreadable(path) from None
+        raise _unreadable(path) from None
 
 
 def collect(frame: pl.LazyFrame, path: str | Path) -> pl.DataFrame:
     """Return what a lazy frame over a file holds; the rows stream through and are not kept."""
+    path = Path(path)
     try:
-        return frame.collect(engine="streaming")
+        return _family(path).collect(frame)  # type: ignore[no-any-return]
     except Exception:  # noqa: BLE001 - whatever the reader raises may quote a record
-        raise unreadable(Path(path)) from None
+        raise _unreadable(path) from None
 
 
-def unreadable(path: Path) -> FileError:
+def _unreadable(path: Path) -> FileError:
     """Return the error for a file that its reader gave up on."""
     return FileError(f"Cannot read {path.name!r}: {_family(path).ADVICE}")
 
@@ -54,6 +55,8 @@ def _family(path: Path) -> ModuleType:
     family = _FAMILIES.get(path.suffix.lower())
     if family is None:
         known = ", ".join(_FAMILIES)
-        message = f"Cannot tell the format of {path.name!r} by its ending; known endings are {known}."
+        message = (
+            f"Cannot tell the format of {path.name!r} by its ending; known endings are {known}."
+        )
         raise FileError(message)
     return family

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from maskmeter.errors import DuplicateColumnError, FileError
+from maskmeter._checks import check_distinct
+from maskmeter.errors import FileError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,11 +25,19 @@ _TAIL = 1 << 20
 def scan(path: Path) -> pl.LazyFrame:
     """Return a lazy frame of text columns; an empty field is a missing value."""
     header = _header(path)
-    repeated = [name for name, times in Counter(header).items() if times > 1]
-    if repeated:
-        raise DuplicateColumnError(repeated)
+    check_distinct(header)
     _refuse_cut_off(path, fields=len(header))
-    return pl.scan_csv(path, infer_schema=False, null_values="", glob=False)
+    frame = pl.scan_csv(path, infer_schema=False, null_values="", glob=False)
+    frame.collect_schema()
+    return frame
+
+
+def collect(frame: pl.LazyFrame) -> pl.DataFrame:
+    """Return what a lazy frame over a CSV holds."""
+    # Every column is read, also those nobody asked for: otherwise a row with too many fields, whose
+    # values may stand in the wrong columns, would pass unnoticed.
+    whole_rows = pl.QueryOptFlags(projection_pushdown=False)
+    return frame.collect(engine="streaming", optimizations=whole_rows)
 
 
 def _header(path: Path) -> list[str]:

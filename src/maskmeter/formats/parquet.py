@@ -18,3 +18,8 @@ def scan(path: Path) -> pl.LazyFrame:
     frame = pl.scan_parquet(path, glob=False)
     frame.collect_schema()
     return frame
+
+
+def collect(frame: pl.LazyFrame) -> pl.DataFrame:
+    """Return what a lazy frame over a Parquet file holds."""
+    return frame.collect(engine="streaming")

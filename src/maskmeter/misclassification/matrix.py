@@ -32,6 +32,9 @@ def stay_or_move(size: int, *, stay: float) -> NDArray[np.float64]:
     if not 0 <= stay <= 1:
         message = f"`stay` must be a probability between 0 and 1, not {stay!r}."
         raise MatrixError(message)
+    if size < 2:  # noqa: PLR2004 - one to stay in and one to move to
+        message = f"`size` must be at least two categories, not {size!r}."
+        raise MatrixError(message)
     # Rounded to 15 digits, so that a row shows 0.1 and not 0.09999999999999998.
     P = np.full((size, size), round((1 - stay) / (size - 1), 15))
     np.fill_diagonal(P, stay)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from maskmeter._random import RandomSource, seed_of, uniforms
-from maskmeter.strata import By
 from maskmeter.errors import MatrixError
 from maskmeter.keys import Key, KeySpace
 from maskmeter.misclassification.alias import AliasTable
 from maskmeter.misclassification.matrix import Matrix, as_matrix
+from maskmeter.strata import NOTHING, By
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,7 +79,7 @@ class Factor:
     @property
     def size(self) -> int:
         """Number of categories, or of their combinations."""
-        return self.P.shape[1]
+        return int(self.P.shape[1])
 
     def code(self, codes: Codes) -> NDArray[np.int64]:
         """Return the category of each row of codes."""
@@ -186,10 +186,14 @@ def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
     perturbed = [name for names, _ in matrices for name in names]
     for name in perturbed:
         if perturbed.count(name) > 1:
-            message = f"Key {name!r} has more than one matrix: give one for it or for its combination."
+            message = (
+                f"Key {name!r} has more than one matrix: give one for it or for its combination."
+            )
             raise MatrixError(message)
     for names, declared in matrices:
-        clash = [key for key in declared.keys if key in perturbed] if isinstance(declared, By) else []
+        clash = (
+            [key for key in declared.keys if key in perturbed] if isinstance(declared, By) else []
+        )
         if clash:
             message = (
                 f"The matrix for {' x '.join(names)!r} depends on {clash[0]!r}, which is itself"
@@ -202,10 +206,9 @@ def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
 def _factor(names: Crossed, declared: Declared, space: KeySpace) -> Factor:
     keys = [space[name] for name in names]
     title = " x ".join(names)
-    by, strata, matrices = (), np.zeros(1, dtype=np.int64), [declared]
-    if isinstance(declared, By):
-        by = tuple(space.index(name) for name in declared.keys)
-        strata, matrices = declared.strata(space)
+    whole = declared if isinstance(declared, By) else By((), (((), declared),), NOTHING)
+    strata, matrices = whole.strata(space)
+    by = tuple(space.index(name) for name in whole.keys)
     P = np.stack([one.follow(keys, title) for one in matrices])
     columns = tuple(space.index(name) for name in names)
     return Factor(title, columns, tuple(key.size for key in keys), P, by, strata)

@@ -66,7 +66,7 @@ def rivals(
     `sum over k != j of F_k M_jk / (1 - pi_j M_jk)`
     """
     pairs = Pairs.of(mechanism, population, cells)
-    terms = _terms(float(pi.max(initial=0)) * _largest_move(mechanism))
+    terms = _terms(float(pi.max(initial=0)) * largest_move(mechanism))
     weighted, certain = np.zeros(len(cells)), np.zeros(len(cells))
     if terms * Axes.cost(mechanism, cells) < pairs.cost:
         axes = Axes.of(mechanism, population, cells)
@@ -83,7 +83,9 @@ def rivals(
     return Rivals(weighted, certain)
 
 
-def _add(total: NDArray[np.float64], target: NDArray[np.int64], amount: NDArray[np.float64]) -> None:
+def _add(
+    total: NDArray[np.float64], target: NDArray[np.int64], amount: NDArray[np.float64]
+) -> None:
     """Add amounts to the targets they belong to; targets of a block are close together."""
     first = int(target[0])
     sums = np.bincount(target - first, weights=amount)
@@ -97,7 +99,7 @@ def _terms(ratio: float) -> float:
     return 1 if ratio == 0 else ceil(log(_TAIL * (1 - ratio)) / log(ratio)) + 1
 
 
-def _largest_move(mechanism: Mechanism) -> float:
+def largest_move(mechanism: Mechanism) -> float:
     """Return an upper bound on M_jk over all k != j."""
     most = [factor.P.max() for factor in mechanism.factors]
     off = [(factor.P * (1 - np.eye(factor.size))).max() for factor in mechanism.factors]

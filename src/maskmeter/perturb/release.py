@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from maskmeter.errors import InputError, MatrixError
 from maskmeter.misclassification import Mechanism, Misclassification, as_mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from maskmeter.microdata import Microdata
@@ -62,4 +61,5 @@ class Release:
     @property
     def changed(self) -> NDArray[np.bool_]:
         """Whether each record differs from the original in any key."""
-        return (self.original.codes != self.released.codes).any(axis=1)
+        changed: NDArray[np.bool_] = (self.original.codes != self.released.codes).any(axis=1)
+        return changed

@@ -16,6 +16,7 @@ from maskmeter.errors import (
     NegativeRiskWarning,
     PopulationMismatchWarning,
 )
+from maskmeter.microdata import Microdata
 from maskmeter.misclassification import (
     Mechanism,
     Misclassification,
@@ -24,7 +25,6 @@ from maskmeter.misclassification import (
     moved_in,
     rivals,
 )
-from maskmeter.microdata import Microdata
 from maskmeter.perturb import Release
 from maskmeter.risk import formulas
 from maskmeter.risk.result import Risk
@@ -182,6 +182,15 @@ def correctly_classified_risk(data: Release | Microdata, population: KeyTable) -
     """Return 1 / F_j for sample uniques that were not changed, eq. (2.9): tau*_CC is the total.
 
     It needs the truth, so it takes a release (or a sample that was recorded without error).
+
+    >>> import polars as pl, maskmeter as mm
+    >>> people = pl.DataFrame({"age": [1, 1, 1, 2, 2, 3]})
+    >>> population = mm.count(people, keys=["age"])
+    >>> sample = mm.read(people[[0, 3]], keys=population.space, fraction=1 / 3)
+    >>> moved = sample.with_codes([[0], [2]])
+    >>> release = mm.Release(sample, moved, {"age": mm.stay_or_move(3, stay=0.8)})
+    >>> mm.correctly_classified_risk(release, population).by_cell.round(4)
+    array([0.3333, 0.    ])
     """
     uniques = _uniques(data, population, None)
     kept = np.ones(len(uniques.data)) if isinstance(data, Microdata) else ~data.changed
@@ -204,6 +213,12 @@ def in_sample_risk(
     "2.2" is the measure of Gouweleeuw et al.; "2.4" the exact risk with pi_j = 1 and the original
     sample in place of the population. Both need the original sample, so they take a release (or a
     sample that was recorded without error).
+
+    >>> import polars as pl, maskmeter as mm
+    >>> sample = mm.read(pl.DataFrame({"age": [1, 2]}), keys=["age"])
+    >>> release = mm.Release(sample, sample, {"age": mm.stay_or_move(2, stay=0.8)})
+    >>> mm.in_sample_risk(release, formula="2.2").by_cell
+    array([0.8, 0.8])
     """
     check_choice(formula, InSampleFormula, name="formula")
     original = data.original if isinstance(data, Release) else data
@@ -223,7 +238,9 @@ def in_sample_risk(
     )
 
 
-def _uniques(data: Release | Microdata, population: KeyTable, misclassification: Errors) -> _Uniques:
+def _uniques(
+    data: Release | Microdata, population: KeyTable, misclassification: Errors
+) -> _Uniques:
     """Return the sample uniques of the released file, on the population's categories."""
     if not isinstance(data, Release | Microdata):
         message = f"Give a release or a sample (mm.read), not a {type(data).__name__}."
@@ -235,20 +252,22 @@ def _uniques(data: Release | Microdata, population: KeyTable, misclassification:
         if misclassification is not None:
             message = "A release knows its misclassification: leave `misclassification` out."
             raise InputError(message)
-        released, original, errors = data.released, data.original, data.misclassification
+        released, misclassification = data.released, data.misclassification
+        original: Microdata | None = data.original
     else:
-        released, errors = data, misclassification
+        released = data
         original = data if misclassification is None else None
     counts = population.onto(released.space)
-    known = released if original is None else original
-    _check_covers(counts, known)
+    _check_covers(counts, released if original is None else original)
     if original is not None:
         _warn_if_short(counts, original)
     _, row, times = np.unique(
         released.space.number(released.codes), return_index=True, return_counts=True
     )
     records = np.sort(row[times == 1])
-    return _Uniques(released, original, as_mechanism(errors, counts.space), counts, records)
+    return _Uniques(
+        released, original, as_mechanism(misclassification, counts.space), counts, records
+    )
 
 
 def _check_covers(population: KeyTable, sample: Microdata) -> None:

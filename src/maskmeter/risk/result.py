@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._checks import locked
+from maskmeter._checks import check_distinct, locked
 from maskmeter.microdata import decode
 
 if TYPE_CHECKING:
@@ -73,10 +73,11 @@ class Risk:
 
     def summary(self) -> str:
         """Return a short account that names no record."""
-        lines = [
+        headline = (
             f"{self.measure}: {self.total:.1f} expected correct matches among"
             f" {self.uniques:,} sample uniques ({self.share:.1%})."
-        ]
+        )
+        lines = [headline]
         if self.without_target:
             lines.append(
                 f"{self.without_target:,} of the uniques are in cells where nobody in the"
@@ -92,6 +93,7 @@ class Risk:
 
     def to_frame(self) -> Any:  # noqa: ANN401 - the user's kind of frame
         """Return a row per sample unique: `record` (row number), released key values, `risk`."""
+        check_distinct(("record", *self.data.space.names, "risk"))
         keys = decode(self.data.space, self.data.codes[self.records], like=self.data.frame)
         backend = keys.implementation
         record = nw.new_series("record", self.records, nw.Int64, backend=backend)

@@ -1,0 +1,368 @@
+"""Bad input: a clear error, nothing changed, and never a record's value in the message."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import maskmeter as mm
+
+SECRET = "secret-value"
+PEOPLE = pl.DataFrame(
+    {
+        "sex": [SECRET, f"{SECRET}-2", SECRET],
+        "ethnicity": [f"{SECRET}-{i}" for i in range(3)],
+        "one": [SECRET] * 3,
+        "w": [1.0, 2.0, 3.0],
+        "text": ["1", SECRET, "3"],
+    }
+)
+KEYS = ["sex", "ethnicity"]
+
+
+def refuse(action, *words):
+    """Return the message of an action that must fail, with these words and without a value."""
+    before = PEOPLE.clone()
+    with pytest.raises(mm.MaskmeterError) as caught:
+        action()
+    message = str(caught.value)
+    shown = caught.value
+    while shown is not None:  # what a traceback would print as well
+        assert SECRET not in str(shown)
+        shown = None if shown.__suppress_context__ else (shown.__cause__ or shown.__context__)
+    for word in words:
+        assert word in message
+    assert before.equals(PEOPLE)
+    return message
+
+
+def space_of(*sizes):
+    return mm.KeySpace(mm.Key(f"key{c}", range(size)) for c, size in enumerate(sizes))
+
+
+@pytest.mark.parametrize("action", [mm.read, mm.count])
+class TestColumns:
+    def test_no_such_column(self, action):
+        refuse(lambda: action(PEOPLE, keys=["ethnicty"]), "'ethnicty'", "Did you mean 'ethnicity'?")
+
+    def test_one_category(self, action):
+        refuse(lambda: action(PEOPLE, keys=["sex", "one"]), "'one'", "at least two")
+
+    def test_keys_that_are_not_a_list(self, action):
+        refuse(lambda: action(PEOPLE, keys="sex"), "keys=['sex']")
+
+    def test_no_keys(self, action):
+        refuse(lambda: action(PEOPLE, keys=[]), "At least one key")
+
+    def test_a_key_named_twice(self, action):
+        refuse(lambda: action(PEOPLE, keys=["sex", "sex"]), "'sex'")
+
+    def test_missing_values(self, action):
+        gaps = PEOPLE.with_columns(sex=pl.Series([None, f"{SECRET}-2", SECRET]))
+        refuse(lambda: action(gaps, keys=KEYS), "1 of 3 records", "'sex'", 'missing="category"')
+
+    def test_empty_frame(self, action):
+        refuse(lambda: action(PEOPLE.clear(), keys=KEYS), "no records")
+
+    def test_duplicate_columns(self, action):
+        twice = PEOPLE.to_pandas()
+        twice.columns = ["sex", "sex", "one", "w", "text"]
+        refuse(lambda: action(twice, keys=["sex"]), "'sex'", "More than one column")
+
+    def test_values_of_mixed_types(self, action):
+        mixed = pd.DataFrame({"k": [SECRET, 1, 2.5]}, dtype=object)
+        refuse(lambda: action(mixed, keys=["k"]), "'k'", "different types")
+
+    def test_not_a_frame(self, action):
+        refuse(lambda: action({"sex": [1]}, keys=["sex"]), "Cannot read a dict")
+
+    def test_unknown_choice(self, action):
+        refuse(lambda: action(PEOPLE, keys=KEYS, missing="drop"), "'refuse', 'category'")
+
+    def test_values_that_are_not_among_the_given_categories(self, action):
+        keys = [mm.Key("sex", ["a", "b"])]
+        refuse(lambda: action(PEOPLE, keys=keys), "2 of the 2 values", "'sex'")
+
+
+@pytest.mark.parametrize("action", [mm.read, mm.count])
+class TestFiles:
+    def check(self, action, path, *words, keys=("sex",)):
+        before = path.read_bytes() if path.is_file() else None
+        refuse(lambda: action(path, keys=list(keys)), *words)
+        assert (path.read_bytes() if path.is_file() else None) == before
+
+    def test_no_file(self, action, tmp_path):
+        self.check(action, tmp_path / "none.csv", "'none.csv'", "nothing was found")
+
+    def test_directory(self, action, tmp_path):
+        (tmp_path / "folder.csv").mkdir()
+        self.check(action, tmp_path / "folder.csv", "a directory")
+
+    def test_unknown_ending(self, action, tmp_path):
+        self.check(action, tmp_path / "people.docx", ".csv, .parquet")
+
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_no_bytes(self, action, tmp_path, ending):
+        path = tmp_path / f"people.{ending}"
+        path.touch()
+        self.check(action, path, "the file is empty")
+
+    def test_header_only(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text("sex,age\n", encoding="utf-8")
+        self.check(action, path, "no records")
+
+    def test_blank_lines_only(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text("\n\n", encoding="utf-8")
+        self.check(action, path, "Cannot read")
+
+    def test_duplicate_column_names(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text(f"sex,age,sex\n{SECRET},1,f\nm,2,m\n", encoding="utf-8")
+        self.check(action, path, "More than one column is named 'sex'")
+
+    def test_truncated_parquet(self, action, tmp_path):
+        path = tmp_path / "people.parquet"
+        PEOPLE.write_parquet(path)
+        path.write_bytes(path.read_bytes()[:-20])
+        self.check(action, path, "not a complete Parquet file")
+
+    def test_parquet_damaged_inside(self, action, tmp_path):
+        path = tmp_path / "people.parquet"
+        pl.concat([PEOPLE] * 1000).write_parquet(path)
+        content = bytearray(path.read_bytes())
+        content[4:200] = b"\xff" * 196
+        path.write_bytes(content)
+        self.check(action, path, "not a complete Parquet file")
+
+    def test_csv_cut_off_in_a_row(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text(f"sex,age\nf,{SECRET}\nm,2\n{SECRET}", encoding="utf-8")
+        self.check(action, path, "1 of 2 fields", "cut short")
+
+    def test_csv_cut_off_in_a_quoted_field(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text(f'sex,age\nf,{SECRET}\nm,"{SECRET}', encoding="utf-8")
+        self.check(action, path, "Cannot read 'people.csv'")
+
+    def test_csv_row_with_too_many_fields(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text(f"sex,age\nf,1\nm,2,{SECRET}\n", encoding="utf-8")
+        self.check(action, path, "same number of fields")
+
+    def test_not_utf8(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_bytes("sex,age\nkvinna,1\nm\u00e4n,2\n".encode("latin-1"))
+        self.check(action, path, "UTF-8")
+
+    def test_not_utf8_in_the_header(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_bytes("k\u00f6n,age\nf,1\nm,2\n".encode("latin-1"))
+        self.check(action, path, "UTF-8")
+
+    def test_compressed_bytes_under_a_csv_name(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_bytes(gzip.compress(b"sex,age\nf,1\nm,2\n" * 100))
+        self.check(action, path, "Cannot read")
+
+
+class TestSampling:
+    @pytest.mark.parametrize("fraction", [0, -0.1, 1.5, float("nan"), "0.1", True])
+    def test_fraction_outside_its_range(self, fraction):
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, fraction=fraction), "above 0 and at most 1")
+
+    def test_fraction_outside_its_range_in_one_stratum(self):
+        by = mm.by("sex", {SECRET: 2.0}, otherwise=0.1)
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, fraction=by), "above 0 and at most 1")
+
+    def test_fraction_for_some_categories_only(self):
+        by = mm.by("sex", {SECRET: 0.2})
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, fraction=by), "1 of 2 categories", "otherwise=")
+
+    def test_fraction_by_something_that_is_not_a_key(self):
+        by = mm.by("region", {}, otherwise=0.2)
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, fraction=by), "No key named 'region'")
+
+    def test_both_fraction_and_weights(self):
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, fraction=0.1, weights="w"), "not both")
+
+    @pytest.mark.parametrize("bad", [-1.0, 0.0, None, float("nan"), float("inf")])
+    def test_weights_negative_or_missing(self, bad):
+        frame = PEOPLE.with_columns(w=pl.Series([1.0, bad, 3.0]))
+        refuse(lambda: mm.read(frame, keys=KEYS, weights="w"), "1 of 3 weights", "'w'")
+
+    def test_weights_that_are_not_numbers(self):
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, weights="text"), "1 of 3 weights")
+        refuse(lambda: mm.read(PEOPLE.with_columns(w=True), keys=KEYS, weights="w"), "not numbers")
+
+    def test_no_such_weights(self):
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, weights="ww"), "'ww'")
+
+    def test_weights_that_stand_for_less_than_the_sample(self):
+        frame = PEOPLE.with_columns(w=pl.lit(0.5))
+        refuse(lambda: mm.read(frame, keys=KEYS, weights="w"), "less than the number of records")
+
+    def test_risk_of_a_sample_that_does_not_say_how_it_was_drawn(self):
+        population = mm.count(PEOPLE, keys=KEYS)
+        sample = mm.read(PEOPLE, keys=KEYS)
+        refuse(lambda: mm.exact_risk(sample, population), "`fraction` or `weights`")
+
+
+class TestMatrices:
+    @pytest.mark.parametrize(
+        ("matrix", "words"),
+        [
+            ([[0.9, 0.1]], "must be square, and it is 1 by 2"),
+            ([0.5, 0.5], "must be square"),
+            (0.5, "a single number"),
+            ([[0.9, 0.2], [0.1, 0.9]], "row 1 sums to 1.1"),
+            ([[0.9, 0.3], [0.1, 0.7]], "the transpose"),
+            ([[1.1, -0.1], [0, 1]], "1 of its entries are negative"),
+            ([[np.nan, 0.5], [0, 1]], "1 of its entries are not numbers"),
+            ([["a", "b"], ["c", "d"]], "does not hold numbers"),
+            ([[1, 0], [1]], "rows of equal length"),
+            (pl.DataFrame({"a": [1.0]}), "first column must hold the true categories"),
+            (
+                pd.DataFrame(np.eye(2), index=["a", "b"], columns=["a", "c"]),
+                "not the same categories",
+            ),
+        ],
+    )
+    def test_not_a_misclassification_matrix(self, matrix, words):
+        refuse(lambda: mm.Misclassification({"sex": matrix}), "'sex'", words)
+
+    def test_wrong_size(self):
+        errors = mm.Misclassification({"key0": np.eye(3)})
+        refuse(lambda: errors.on(space_of(2)), "3 by 3", "2 categories")
+
+    def test_labels_that_do_not_match(self):
+        labelled = pd.DataFrame(np.eye(2), index=["a", "b"], columns=["a", "b"])
+        errors = mm.Misclassification({"key0": labelled})
+        refuse(lambda: errors.on(space_of(2)), "label 'a'", "'key0'")
+
+    def test_two_labels_for_one_category(self):
+        labelled = pd.DataFrame(np.eye(2), index=["0", 0], columns=["0", 0])
+        refuse(lambda: mm.Misclassification({"key0": labelled}), "not the same categories")
+
+    def test_no_such_key(self):
+        errors = mm.Misclassification({"kez0": np.eye(2)})
+        refuse(lambda: errors.on(space_of(2)), "No key named 'kez0'", "Did you mean 'key0'?")
+
+    def test_a_key_with_two_matrices(self):
+        refuse(
+            lambda: mm.Misclassification({"a": np.eye(2), ("a", "b"): np.eye(4)}), "more than one"
+        )
+
+    def test_a_matrix_that_depends_on_a_perturbed_key(self):
+        by = mm.by("b", {}, otherwise=np.eye(2))
+        refuse(lambda: mm.Misclassification({"a": by, "b": np.eye(2)}), "itself misclassified")
+
+    def test_by_with_an_unknown_category(self):
+        errors = mm.Misclassification(
+            {"key0": mm.by("key1", {"x": np.eye(2)}, otherwise=np.eye(2))}
+        )
+        refuse(lambda: errors.on(space_of(2, 2)), "'x' is not one of the 2 categories of 'key1'")
+
+    def test_by_with_tuples_of_the_wrong_length(self):
+        refuse(lambda: mm.by(("a", "b"), {"x": 1}), "tuple of 2 categories")
+
+    @pytest.mark.parametrize("stay", [-0.1, 1.1, float("nan")])
+    def test_stay_that_is_no_probability(self, stay):
+        refuse(lambda: mm.stay_or_move(3, stay=stay), "between 0 and 1")
+
+    def test_stay_or_move_with_nowhere_to_go(self):
+        refuse(lambda: mm.stay_or_move(1, stay=0.5), "at least two")
+
+    def test_codes_that_are_not_codes(self):
+        refuse(lambda: mm.Microdata(space_of(2), [[2]]), "not codes")
+        refuse(lambda: mm.Microdata(space_of(2), [[-1]]), "not codes")
+        refuse(lambda: mm.Microdata(space_of(2), [[0, 0]]), "column for each of the 1 keys")
+
+    @pytest.mark.parametrize("rng", ["2010", 1.5, True])
+    def test_randomness_of_an_unknown_kind(self, rng):
+        mechanism = mm.Misclassification({}).on(space_of(2))
+        refuse(lambda: mechanism.draw(np.array([[0]]), rng=rng), "`rng` must be")
+
+    def test_negative_seed(self):
+        mechanism = mm.Misclassification({}).on(space_of(2))
+        refuse(lambda: mechanism.draw(np.array([[0]]), rng=-1), "not be negative")
+
+
+class TestRisk:
+    population = mm.count(PEOPLE, keys=KEYS)
+    sample = mm.read(PEOPLE[:2], keys=population.space, fraction=0.5)
+
+    def test_population_that_lacks_a_category_seen_in_the_sample(self):
+        fewer = mm.count(PEOPLE[1:], keys=KEYS)
+        refuse(lambda: mm.exact_risk(self.sample, fewer), "1 of the 2 categories", "'ethnicity'")
+
+    def test_population_that_lacks_a_key(self):
+        fewer = mm.count(PEOPLE, keys=["sex"])
+        refuse(lambda: mm.exact_risk(self.sample, fewer), "No key named 'ethnicity'")
+
+    def test_population_with_more_categories_of_a_misclassified_key(self):
+        sample = mm.read(PEOPLE[:2], keys=KEYS, fraction=0.5)
+        errors = mm.Misclassification({"ethnicity": np.eye(2)})
+        release = mm.Release(sample, sample, errors)
+        refuse(lambda: mm.exact_risk(release, self.population), "keys=population.space")
+
+    def test_population_that_was_not_counted(self):
+        refuse(lambda: mm.exact_risk(self.sample, PEOPLE), "mm.count")
+
+    def test_sample_that_was_not_read(self):
+        refuse(lambda: mm.exact_risk(PEOPLE, self.population), "mm.read")
+
+    def test_a_release_with_another_misclassification(self):
+        release = mm.Release(self.sample, self.sample, {})
+        refuse(lambda: mm.exact_risk(release, self.population, misclassification={}), "leave")
+
+    def test_unknown_formula(self):
+        refuse(
+            lambda: mm.approximate_risk(self.sample, self.population, formula="2.4"), "'2.5', '2.6'"
+        )
+        refuse(lambda: mm.in_sample_risk(self.sample, formula="2.5"), "'2.2', '2.4'")
+
+    def test_realised_counts_without_the_truth(self):
+        def action():
+            mm.approximate_risk(
+                self.sample, self.population, released_counts="realised", misclassification={}
+            )
+
+        refuse(action, 'released_counts="expected"')
+
+    def test_realised_counts_of_a_population_without_the_sample(self):
+        codes = self.sample.codes
+        other = mm.KeyTable.of(self.population.space, np.array([[0, 1], [1, 0], [1, 2]]))
+        sample = mm.Microdata(self.population.space, codes, fraction=0.5)
+
+        def action():
+            with pytest.warns(mm.MaskmeterWarning, match="fewer units than the sample"):
+                mm.approximate_risk(sample, other, released_counts="realised")
+
+        refuse(action, "contains the sample")
+
+    def test_a_release_that_the_misclassification_rules_out(self):
+        moved = self.sample.with_codes(self.sample.codes[::-1])
+        refuse(lambda: mm.Release(self.sample, moved, {}), "2 of 2 records", "rules out")
+
+    def test_a_release_with_other_records(self):
+        fewer = mm.read(PEOPLE[:1], keys=self.population.space)
+        refuse(lambda: mm.Release(self.sample, fewer, {}), "same keys and records")
+
+    def test_codes_for_other_records(self):
+        refuse(lambda: self.sample.with_codes(np.array([[0, 0]])), "one for each record")
+
+    def test_census_or_sample_of_no_size(self):
+        refuse(lambda: mm.synthetic_census(size=0), "at least 1")
+        refuse(lambda: mm.bernoulli_sample(PEOPLE, fraction=0.0), "above 0")
+
+
+def test_duplicate_columns_of_an_arrow_table():
+    twice = pa.table([pa.array([1]), pa.array([2])], names=["sex", "sex"])
+    refuse(lambda: mm.read(twice, keys=["sex"]), "More than one column is named 'sex'")

@@ -1,0 +1,157 @@
+"""Reading files and frames."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import maskmeter as mm
+
+PEOPLE = pl.DataFrame({"sex": ["m", "f", "f"], "age": [10, 2, 10], "name": ["x", "y", "z"]})
+KINDS = {"polars": PEOPLE, "pandas": PEOPLE.to_pandas(), "pyarrow": PEOPLE.to_arrow()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_frame_reads_alike_and_comes_back_as_it_was(kind):
+    sample = mm.read(KINDS[kind], keys=["sex", "age"], fraction=0.1)
+
+    assert sample.space == mm.KeySpace([mm.Key("sex", ["f", "m"]), mm.Key("age", [2, 10])])
+    assert sample.codes.tolist() == [[1, 1], [0, 0], [0, 1]]
+    back = sample.to_frame()
+    assert type(back) is type(KINDS[kind])
+    assert pl.from_arrow(back).equals(PEOPLE) if kind == "pyarrow" else back.equals(KINDS[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_changed_codes_show_in_the_frame_and_nothing_else_does(kind):
+    sample = mm.read(KINDS[kind], keys=["age", "sex"])
+    changed = sample.with_codes(np.array([[0, 0], [0, 0], [1, 0]])).to_frame()
+    frame = pl.DataFrame(changed if kind != "pandas" else changed.to_dict(orient="list"))
+
+    assert frame.columns == ["sex", "age", "name"]
+    assert frame["age"].to_list() == [2, 2, 10]
+    assert frame["sex"].to_list() == ["f", "f", "f"]
+    assert frame["name"].to_list() == ["x", "y", "z"]
+
+
+def test_lazy_frames_are_collected():
+    assert len(mm.read(PEOPLE.lazy(), keys=["sex"])) == 3
+
+
+def test_csv_columns_are_text_and_parquet_columns_keep_their_type(tmp_path):
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    PEOPLE.write_parquet(tmp_path / "people.parquet")
+
+    assert mm.read(tmp_path / "people.csv", keys=["age"]).space["age"].categories == ("10", "2")
+    assert mm.read(str(tmp_path / "people.parquet"), keys=["age"]).space["age"].categories == (
+        2,
+        10,
+    )
+
+
+def test_leading_zeros_and_quotes_survive_in_csv(tmp_path):
+    path = tmp_path / "codes.csv"
+    path.write_text('ward,town\n01,"St. Ives, North"\n1,Y\n', encoding="utf-8")
+
+    space = mm.read(path, keys=["ward", "town"]).space
+
+    assert space["ward"].categories == ("01", "1")
+    assert space["town"].categories == ("St. Ives, North", "Y")
+
+
+def test_a_csv_may_end_without_a_line_break_or_inside_a_quoted_field(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text('a,b\n1,"two\nlines"', encoding="utf-8")
+    path.write_text('a,b\n2,x\n1,"two\nlines"', encoding="utf-8")
+
+    assert len(mm.read(path, keys=["a"])) == 2
+
+
+def test_declared_order_is_kept_with_categories_that_nobody_has():
+    order = ["low", "middle", "high"]
+    enum = pl.DataFrame({"k": pl.Series(["high", "low"], dtype=pl.Enum(order))})
+    ordered = pd.DataFrame({"k": pd.Categorical(["high", "low"], categories=order, ordered=True)})
+    kind = pa.dictionary(pa.int8(), pa.string(), ordered=True)
+    arrow = pa.table(
+        {"k": pa.DictionaryArray.from_arrays(pa.array([2, 0], pa.int8()), order).cast(kind)}
+    )
+
+    for frame in (enum, ordered, arrow):
+        assert mm.read(frame, keys=["k"]).space["k"].categories == tuple(order)
+
+
+def test_a_categorical_without_order_is_sorted_by_value():
+    frame = pd.DataFrame({"k": pd.Categorical([10, 2, 10], categories=[10, 2, 5])})
+
+    assert mm.read(frame, keys=["k"]).space["k"].categories == (2, 10)
+
+
+def test_one_and_one_point_zero_are_one_category_and_text_is_not_a_number():
+    whole = mm.count(pl.DataFrame({"k": [1, 2, 2]}), keys=["k"])
+    decimal = mm.read(pl.DataFrame({"k": [1.0, 2.0]}), keys=["k"], fraction=0.5)
+    text = mm.read(pl.DataFrame({"k": ["1", "2"]}), keys=["k"], fraction=0.5)
+
+    assert mm.exact_risk(decimal, whole).by_cell.tolist() == [1.0, 0.5]
+    with pytest.raises(mm.MaskmeterError, match="same type"):
+        mm.exact_risk(text, whole)
+
+
+def test_missing_values_become_a_category_when_asked():
+    frame = pl.DataFrame({"k": ["b", None, "a"], "x": [1.0, 2.0, float("nan")]})
+    sample = mm.read(frame, keys=["k", "x"], missing="category")
+
+    assert sample.space["k"].categories == ("a", "b", None)
+    assert sample.space["x"].categories == (1.0, 2.0, None)
+    assert sample.codes.tolist() == [[1, 0], [2, 1], [0, 2]]
+    assert sample.to_frame()["k"].to_list() == ["b", None, "a"]
+
+
+def test_inclusion_comes_from_fraction_weights_or_strata():
+    frame = PEOPLE.with_columns(w=pl.Series([1.0, 2.0, 3.0]))
+    codes = mm.read(frame, keys=["sex", "age"]).codes
+
+    def inclusion(**sampling):
+        return mm.read(frame, keys=["sex", "age"], **sampling).inclusion(codes).tolist()
+
+    assert inclusion(fraction=0.25) == [0.25] * 3
+    assert inclusion(weights="w") == [0.5] * 3
+    assert inclusion(fraction=mm.by("sex", {"f": 0.1}, otherwise=1.0)) == [1.0, 0.1, 0.1]
+
+
+def test_weights_in_a_csv_are_parsed(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("sex,w\nf,1.5\nm, 2\n", encoding="utf-8")
+
+    sample = mm.read(path, keys=["sex"], weights="w")
+
+    assert sample.weights is not None
+    assert sample.weights.tolist() == [1.5, 2.0]
+
+
+def test_the_arrays_of_a_sample_cannot_be_changed():
+    sample = mm.read(PEOPLE, keys=["sex"])
+
+    with pytest.raises(ValueError, match="read-only"):
+        sample.codes[0, 0] = 0
+
+
+def test_samples_are_equal_when_keys_and_sampling_are():
+    first, second = (mm.read(PEOPLE, keys=["sex"], fraction=0.1) for _ in range(2))
+
+    assert first == second
+    assert first != mm.read(PEOPLE, keys=["sex"], fraction=0.2)
+    assert first != mm.read(PEOPLE, keys=["age"], fraction=0.1)
+    assert first != "a sample"
+
+
+def test_no_record_shows_in_a_repr():
+    frame = pl.DataFrame({"k": ["secret-a", "secret-b", "secret-b"]})
+    sample = mm.read(frame, keys=["k"], fraction=0.5)
+    population = mm.count(frame, keys=["k"])
+    release = mm.Release(sample, sample, {})
+    shown = [sample, sample.space, population, release, mm.exact_risk(sample, population)]
+
+    assert not any("secret" in repr(one) for one in shown)

@@ -1,0 +1,79 @@
+"""Counting and looking up."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import maskmeter as mm
+
+PEOPLE = pl.DataFrame({"sex": ["m", "f", "f", "f"], "age": [10, 2, 10, 10], "name": list("wxyz")})
+KEYS = ["sex", "age"]
+
+
+@pytest.fixture(params=["polars", "lazy", "pandas", "pyarrow", "duckdb", "csv", "parquet"])
+def source(request, tmp_path):
+    people = PEOPLE.with_columns(pl.col("age").cast(pl.String))
+    people.write_csv(tmp_path / "people.csv")
+    people.write_parquet(tmp_path / "people.parquet")
+    return {
+        "polars": people,
+        "lazy": people.lazy(),
+        "pandas": people.to_pandas(),
+        "pyarrow": people.to_arrow(),
+        "duckdb": duckdb.from_arrow(people.to_arrow()),
+        "csv": tmp_path / "people.csv",
+        "parquet": tmp_path / "people.parquet",
+    }[request.param]
+
+
+def test_every_engine_counts_alike(source):
+    table = mm.count(source, keys=KEYS)
+
+    assert table.space.sizes == (2, 2)
+    assert table.dense().tolist() == [[2, 1], [1, 0]]  # f: "10" twice, "2" once; m: "10" once
+    assert table.total == 4
+
+
+def test_uniques_project_and_lookup():
+    table = mm.count(PEOPLE, keys=KEYS)
+
+    assert len(table.uniques()) == 2
+    assert table.project(["age"]).counts.tolist() == [1, 3]
+    assert table.project(["age", "sex"]) == mm.count(PEOPLE, keys=["age", "sex"])
+    assert table.lookup(np.array([[0, 1], [1, 0]])).tolist() == [2, 0]
+
+
+def test_a_table_goes_onto_another_order_of_keys_and_categories():
+    table = mm.count(PEOPLE, keys=KEYS)
+    space = mm.KeySpace([mm.Key("age", [10, 5]), mm.Key("sex", ["m", "f"])])
+    moved = table.onto(space)
+
+    assert moved.space["age"].categories == (10, 5, 2)  # 2 is occupied, so it is added behind
+    assert moved.dense().tolist() == [[1, 2], [0, 0], [0, 1]]
+
+
+def test_missing_values_are_counted_as_rows_and_not_as_groups():
+    people = pl.DataFrame({"sex": ["f", None, None, "m"]})
+
+    with pytest.raises(mm.MaskmeterError, match="2 of 4 records have no value for 'sex'"):
+        mm.count(people, keys=["sex"])
+    assert mm.count(people, keys=["sex"], missing="category").counts.tolist() == [1, 1, 2]
+
+
+def test_a_dense_table_that_cannot_fit_is_refused_before_it_is_made():
+    space = mm.KeySpace(mm.Key(f"key{c}", range(10)) for c in range(12))
+    table = mm.KeyTable.of(space, np.zeros((1, 12), dtype=int))
+
+    with pytest.raises(mm.MaskmeterError, match="1,000,000,000,000 cells"):
+        table.dense()
+
+
+def test_an_empty_table_has_nothing_to_find():
+    space = mm.KeySpace([mm.Key("sex", "fm")])
+    table = mm.KeyTable.of(space, np.zeros((0, 1), dtype=int))
+
+    assert table.lookup(np.array([[0]])).tolist() == [0]
+    assert table != 1
