@@ -34,7 +34,7 @@ requirements: $(READY)  ## pin again: newest versions, with hashes, naming no pa
 		--quiet --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(READY): requirements-dev.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "maskmeter needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3"; exit 1; }
