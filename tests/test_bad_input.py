@@ -250,6 +250,13 @@ class TestMatrices:
         labelled = pd.DataFrame(np.eye(2), index=["0", 0], columns=["0", 0])
         refuse(lambda: mm.Misclassification({"key0": labelled}), "not the same categories")
 
+    def test_two_labels_that_are_one_value(self):
+        labels = pd.Index([0, False], dtype=object)
+        errors = mm.Misclassification(
+            {"key0": pd.DataFrame(np.eye(2), index=labels, columns=labels)}
+        )
+        refuse(lambda: errors.on(space_of(2)), "Two labels")
+
     def test_no_such_key(self):
         errors = mm.Misclassification({"kez0": np.eye(2)})
         refuse(lambda: errors.on(space_of(2)), "No key named 'kez0'", "Did you mean 'key0'?")
