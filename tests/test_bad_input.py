@@ -86,7 +86,9 @@ class TestColumns:
 
     def test_values_that_are_not_among_the_given_categories(self, action):
         keys = [mm.Key("sex", ["a", "b"])]
-        refuse(lambda: action(PEOPLE, keys=keys), "2 of the 2 values", "'sex'")
+        kind = pl.Enum([SECRET, f"{SECRET}-2"])
+        for people in (PEOPLE, PEOPLE.cast({"sex": kind}), PEOPLE.to_pandas().astype("category")):
+            refuse(lambda people=people: action(people, keys=keys), "2 of the 2 values", "'sex'")
 
 
 @pytest.mark.parametrize("action", [mm.read, mm.count])
@@ -200,6 +202,8 @@ class TestSampling:
     def test_weights_that_are_not_numbers(self):
         refuse(lambda: mm.read(PEOPLE, keys=KEYS, weights="text"), "1 of 3 weights")
         refuse(lambda: mm.read(PEOPLE.with_columns(w=True), keys=KEYS, weights="w"), "not numbers")
+        enum = PEOPLE.cast({"sex": pl.Enum([SECRET, f"{SECRET}-2"])})
+        refuse(lambda: mm.read(enum, keys=KEYS, weights="sex"), "holds Enum, not numbers")
 
     def test_no_such_weights(self):
         refuse(lambda: mm.read(PEOPLE, keys=KEYS, weights="ww"), "'ww'")
@@ -252,10 +256,8 @@ class TestMatrices:
 
     def test_two_labels_that_are_one_value(self):
         labels = pd.Index([0, False], dtype=object)
-        errors = mm.Misclassification(
-            {"key0": pd.DataFrame(np.eye(2), index=labels, columns=labels)}
-        )
-        refuse(lambda: errors.on(space_of(2)), "Two labels")
+        labelled = pd.DataFrame(np.eye(2), index=labels, columns=labels)
+        refuse(lambda: mm.Misclassification({"key0": labelled}), "the same label")
 
     def test_no_such_key(self):
         errors = mm.Misclassification({"kez0": np.eye(2)})

@@ -304,7 +304,7 @@ def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArra
         message = (
             f"{lost} of the {len(observed)} values found in {key.name!r} are not among its"
             f" {key.size} categories. Add them, or check that both are of the same type"
-            f" (this column holds {column.dtype})."
+            f" (this column holds {type(column.dtype).__name__})."
         )
         raise CategoryError(message)
     if column.dtype == nw.Object:
@@ -343,7 +343,7 @@ def _weights(frame: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
     elif column.dtype.is_numeric():
         values = column.cast(nw.Float64).fill_null(np.nan).to_numpy()
     else:
-        message = f"Column {name!r} cannot hold weights: it holds {column.dtype}, not numbers."
+        message = f"Column {name!r} cannot hold weights: it holds {type(column.dtype).__name__}, not numbers."
         raise WeightError(message)
     bad = ~(np.isfinite(values) & (values > 0))
     if bad.any():

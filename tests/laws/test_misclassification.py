@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -134,6 +135,15 @@ def test_labels_that_are_text_match_categories_that_are_numbers():
     mechanism = mm.Misclassification({"year": table}).on(space)
 
     assert mechanism.prob(true=[[1]], released=[[0]]).tolist() == [0.1]
+
+
+def test_labels_of_a_pandas_frame_may_be_numbers():
+    labelled = pd.DataFrame([[1.0, 0.0], [0.1, 0.9]], index=[2, 1], columns=[2, 1])
+    space = mm.KeySpace([mm.Key("year", [1, 2])])
+
+    mechanism = mm.Misclassification({"year": labelled}).on(space)
+
+    assert mechanism.prob(true=[[0]], released=[[1]]).tolist() == [0.1]
 
 
 def test_a_matrix_may_depend_on_several_keys():

@@ -72,9 +72,6 @@ class Matrix:
         if self.categories is None:
             return self.P
         order = np.array([_position(keys, label, name) for label in self.categories])
-        if len(set(order.tolist())) < size:
-            message = f"Two labels of the matrix for {name!r} stand for one category."
-            raise MatrixError(message)
         place = np.argsort(order)
         return self.P[np.ix_(place, place)]
 
@@ -128,7 +125,10 @@ def _check_probabilities(P: NDArray[np.float64], name: str) -> None:
 
 def _labelled(source: Any, name: str) -> tuple[Any, list[Any], list[Any]] | None:  # noqa: ANN401 - any frame
     """Return the values, row labels and column labels of a frame; None when it is not a frame."""
-    frame = nw.from_native(source, pass_through=True, eager_only=True)
+    try:
+        frame = nw.from_native(source, pass_through=True, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        raise _refused(name, "two of its columns have the same label") from None
     if not isinstance(frame, nw.DataFrame):
         return None
     if frame.implementation.is_pandas_like():
