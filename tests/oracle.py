@@ -50,11 +50,12 @@ def identification_risk(released, units, *, misclassify, include):
 
 
 def product_of_matrices(matrices, *, sizes):
-    """Return, for every true cell, the chances of all released cells, multiplied out key by key.
+    """Return a function from a true cell to the chances of all released cells, key by key.
 
     `matrices(c, true)` is the P[true, released] of key c for units of this true cell, None for a
     key that is not misclassified.
     """
+    cells = list(product(*(range(size) for size in sizes)))
 
     def chance(released, true):
         total = Fraction(1)
@@ -63,5 +64,4 @@ def product_of_matrices(matrices, *, sizes):
             total *= (to == start) if P is None else P[start][to]
         return total
 
-    cells = list(product(*(range(size) for size in sizes)))
-    return {true: {released: chance(released, true) for released in cells} for true in cells}
+    return lambda true: {released: chance(released, true) for released in cells}

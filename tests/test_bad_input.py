@@ -76,10 +76,10 @@ class TestColumns:
 
     def test_values_of_mixed_types(self, action):
         mixed = pd.DataFrame({"k": [SECRET, 1, 2.5]}, dtype=object)
-        refuse(lambda: action(mixed, keys=["k"]), "'k'", "different types")
+        refuse(lambda: action(mixed, keys=["k"]), "'k'", "cannot be put in order")
 
     def test_not_a_frame(self, action):
-        refuse(lambda: action({"sex": [1]}, keys=["sex"]), "Cannot read a dict")
+        refuse(lambda: action({"sex": [1]}, keys=["sex"]), "an object of type dict")
 
     def test_unknown_choice(self, action):
         refuse(lambda: action(PEOPLE, keys=KEYS, missing="drop"), "'refuse', 'category'")
@@ -99,7 +99,7 @@ class TestFiles:
         assert (path.read_bytes() if path.is_file() else None) == before
 
     def test_no_file(self, action, tmp_path):
-        self.check(action, tmp_path / "none.csv", "'none.csv'", "nothing was found")
+        self.check(action, tmp_path / "none.csv", "none.csv'", "no such file")
 
     def test_directory(self, action, tmp_path):
         (tmp_path / "folder.csv").mkdir()
@@ -146,7 +146,7 @@ class TestFiles:
     def test_csv_cut_off_in_a_row(self, action, tmp_path):
         path = tmp_path / "people.csv"
         path.write_text(f"sex,age\nf,{SECRET}\nm,2\n{SECRET}", encoding="utf-8")
-        self.check(action, path, "1 of 2 fields", "cut short")
+        self.check(action, path, "fewer than 2 fields", "cut short")
 
     def test_csv_cut_off_in_a_quoted_field(self, action, tmp_path):
         path = tmp_path / "people.csv"
@@ -215,7 +215,11 @@ class TestSampling:
     def test_risk_of_a_sample_that_does_not_say_how_it_was_drawn(self):
         population = mm.count(PEOPLE, keys=KEYS)
         sample = mm.read(PEOPLE, keys=KEYS)
-        refuse(lambda: mm.exact_risk(sample, population), "`fraction` or `weights`")
+        errors = {"sex": mm.stay_or_move(2, stay=0.9)}
+        refuse(
+            lambda: mm.exact_risk(sample, population, misclassification=errors),
+            "`fraction` or `weights`",
+        )
 
 
 class TestMatrices:
@@ -248,7 +252,7 @@ class TestMatrices:
     def test_labels_that_do_not_match(self):
         labelled = pd.DataFrame(np.eye(2), index=["a", "b"], columns=["a", "b"])
         errors = mm.Misclassification({"key0": labelled})
-        refuse(lambda: errors.on(space_of(2)), "label 'a'", "'key0'")
+        refuse(lambda: errors.on(space_of(2)), "label of row 1", "'key0'")
 
     def test_two_labels_for_one_category(self):
         labelled = pd.DataFrame(np.eye(2), index=["0", 0], columns=["0", 0])
@@ -286,7 +290,7 @@ class TestMatrices:
         refuse(lambda: mm.stay_or_move(3, stay=stay), "between 0 and 1")
 
     def test_stay_or_move_with_nowhere_to_go(self):
-        refuse(lambda: mm.stay_or_move(1, stay=0.5), "at least two")
+        refuse(lambda: mm.stay_or_move(1, stay=0.5), "from 2 to")
 
     def test_codes_that_are_not_codes(self):
         refuse(lambda: mm.Microdata(space_of(2), [[2]]), "not codes")
@@ -375,3 +379,161 @@ class TestRisk:
 def test_duplicate_columns_of_an_arrow_table():
     twice = pa.table([pa.array([1]), pa.array([2])], names=["sex", "sex"])
     refuse(lambda: mm.read(twice, keys=["sex"]), "More than one column is named 'sex'")
+
+
+class TestArguments:
+    """Arguments of the wrong kind: a sentence, not a traceback, and no data echoed."""
+
+    sample = mm.read(PEOPLE, keys=KEYS, fraction=0.5)
+    population = mm.count(PEOPLE, keys=KEYS)
+
+    @pytest.mark.parametrize("keys", [None, 5, [1], [None], [["sex"]], b"ab", PEOPLE["sex"] == ""])
+    def test_keys_that_are_not_names(self, keys):
+        refuse(lambda: mm.read(PEOPLE, keys=keys), "list of column names")
+
+    def test_a_column_of_data_in_place_of_a_name(self):
+        refuse(lambda: mm.read(PEOPLE, keys=PEOPLE["sex"]), "`keys`")
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, fraction=PEOPLE["sex"]), "not a Series")
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, weights=PEOPLE["w"]), "not a Series")
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, weights=[SECRET]), "not a list")
+        refuse(lambda: mm.read(PEOPLE, keys=KEYS, missing=[SECRET]), "not a list")
+
+    @pytest.mark.parametrize("name", ["", "*", "^.*$"])
+    def test_column_names_that_are_patterns(self, name):
+        frame = PEOPLE.rename({"sex": name})
+        refuse(lambda: mm.count(frame, keys=[name]), "rename it")
+
+    def test_column_names_that_are_not_text(self):
+        frame = pd.DataFrame({0: [1, 2], 1: [3, 4]})
+        refuse(lambda: mm.read(frame, keys=["0"]), "must be text")
+
+    @pytest.mark.parametrize("errors", [np.eye(2), [1], "sex", 5])
+    def test_misclassification_that_is_not_a_dictionary(self, errors):
+        refuse(
+            lambda: mm.exact_risk(self.sample, self.population, misclassification=errors),
+            "dictionary",
+        )
+
+    @pytest.mark.parametrize("key", [1, None, (), ("sex", 1)])
+    def test_misclassification_of_what_is_not_a_key(self, key):
+        refuse(lambda: mm.Misclassification({key: np.eye(2)}), "name of a key")
+
+    def test_by_without_a_dictionary(self):
+        refuse(lambda: mm.by("sex", [1, 2]), "dictionary")
+
+    def test_by_that_names_one_category_twice(self):
+        by = mm.by("key0", {1: 0.1, "1": 0.9}, otherwise=0.5)
+        refuse(lambda: mm.Microdata(space_of(2), [[0]], fraction=by), "one category twice")
+
+    @pytest.mark.parametrize(
+        "codes", [[[0.7, 0.2]], [[np.nan, 0]], [["a", "b"]], [0, 1], [[-1, 0]]]
+    )
+    def test_codes_that_are_not_codes(self, codes):
+        space = space_of(2, 2)
+        mechanism = mm.Misclassification({"key0": np.eye(2)}).on(space)
+        refuse(lambda: mm.Microdata(space, codes))
+        refuse(lambda: mechanism.draw(codes, rng=1))
+        refuse(lambda: mechanism.prob(released=codes, true=[[0, 0]]))
+        refuse(lambda: mm.KeyTable.of(space, codes))
+
+    def test_a_draw_from_a_record_before_the_first(self):
+        mechanism = mm.Misclassification({"key0": np.eye(2)}).on(space_of(2))
+        refuse(lambda: mechanism.draw([[0]], rng=1, start=-1), "not be negative")
+
+    def test_putting_a_misclassification_on_a_frame(self):
+        refuse(lambda: mm.Misclassification({}).on(PEOPLE), "not a DataFrame")
+
+    def test_sampling_is_checked_wherever_it_is_given(self):
+        space = space_of(2)
+        refuse(lambda: mm.Microdata(space, [[0]], fraction=7), "at most 1")
+        refuse(lambda: mm.Microdata(space, [[0]], weights=[-1.0]), "not positive")
+        refuse(lambda: mm.Microdata(space, [[0]], weights=[1.0, 2.0]), "one number for each")
+        refuse(lambda: mm.Microdata(space, [[0]], weights=[2.0], fraction=0.1), "not both")
+
+    def test_counts_that_are_not_counts(self):
+        refuse(lambda: mm.KeyTable.of(space_of(2), [[1]], np.array([-5])), "at least 1")
+        refuse(lambda: mm.KeyTable(space_of(2), np.array([0, 1]), np.array([1])), "at least 1")
+
+    def test_keys_that_are_not_keys(self):
+        refuse(lambda: mm.KeySpace(["a"]), "mm.Key")
+        refuse(lambda: mm.Key("a", None), "list of")
+        refuse(lambda: mm.Key("a", [[1], [2]]), "list of")
+
+    @pytest.mark.parametrize("size", [2.5, "x", None, True])
+    def test_sizes_that_are_not_sizes(self, size):
+        refuse(lambda: mm.synthetic_census(size=size), "whole number")
+
+    @pytest.mark.parametrize("size", [2.5, "3", 10**7])
+    def test_matrices_of_no_size(self, size):
+        refuse(lambda: mm.stay_or_move(size, stay=0.5), "number of categories")
+
+    @pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame, pa.table])
+    def test_columns_of_lists(self, kind):
+        frame = kind({"k": [[1], [2]], "x": ["a", "b"]})
+        refuse(lambda: mm.read(frame, keys=["k"]))
+        refuse(lambda: mm.count(frame, keys=["k"]))
+
+    @pytest.mark.parametrize("action", [mm.read, mm.count])
+    def test_a_lazy_frame_that_fails(self, action):
+        lazy = PEOPLE.lazy().with_columns(pl.col("sex").cast(pl.Int64))
+        refuse(lambda: action(lazy, keys=["sex"]), "on its own")
+
+    def test_a_matrix_of_complex_numbers(self):
+        refuse(lambda: mm.Misclassification({"sex": np.eye(2) * 1j}), "complex")
+
+    def test_a_matrix_without_labels_in_a_frame(self):
+        frame = pl.DataFrame({"x": [0.5, 0.5], "y": [0.5, 0.5]})
+        refuse(lambda: mm.Misclassification({"sex": frame}), "give an array")
+
+    def test_a_category_without_a_label(self):
+        labelled = pd.DataFrame(np.eye(2), index=["1", 1.0], columns=["1", 1.0])
+        errors = mm.Misclassification({"year": labelled})
+        space = mm.KeySpace([mm.Key("year", [1, 2])])
+        refuse(lambda: errors.on(space), "Two labels")
+
+    def test_an_array_on_a_key_with_more_categories_in_the_population(self):
+        """The array has the population's size, but nobody has seen that order of categories."""
+        population = mm.count(pl.DataFrame({"k": ["a", "a", "b", "0"]}), keys=["k"])
+        sample = mm.read(pl.DataFrame({"k": ["a", "b"]}), keys=["k"], fraction=0.5)
+        errors = {"k": np.eye(3)}
+        refuse(lambda: mm.exact_risk(sample, population, misclassification=errors), "2 categories")
+
+    def test_a_mechanism_of_another_file_names_none_of_its_categories(self):
+        mechanism = mm.Misclassification({"sex": np.eye(2)}).on(self.sample)
+        other = mm.read(pl.DataFrame({"sex": ["x", "y"]}), keys=["sex"], fraction=0.5)
+        population = mm.count(pl.DataFrame({"sex": ["x", "y"]}), keys=["sex"])
+        refuse(
+            lambda: mm.exact_risk(other, population, misclassification=mechanism), "label of row 1"
+        )
+        assert SECRET not in repr(mechanism.on(self.sample).declared)
+
+    def test_missing_values_that_the_population_does_not_have(self):
+        frame = pl.DataFrame({"sex": [SECRET, None]})
+        keys = mm.KeySpace([self.sample.space["sex"]])
+        refuse(lambda: mm.read(frame, keys=keys, missing="category"), 'missing="category" too')
+
+    def test_in_sample_risk_of_a_frame(self):
+        refuse(lambda: mm.in_sample_risk(PEOPLE), "mm.read")
+
+    @pytest.mark.parametrize("action", [mm.read, mm.count])
+    def test_a_csv_without_a_header_does_not_show_its_first_record(self, action, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text(f"{SECRET},1\nx,2\n", encoding="utf-8")
+        refuse(lambda: action(path, keys=["sex"]), "among 2")
+
+    @pytest.mark.parametrize("rows", ["f,1\nm\nm,3\n", "f,1\n\nm,3\n", 'f,"1\n2"\nm\n'])
+    def test_a_csv_with_short_rows(self, rows, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text(f"sex,age\n{rows}", encoding="utf-8")
+        refuse(lambda: mm.read(path, keys=["sex"]), "fewer than 2 fields")
+
+    @pytest.mark.parametrize("mark", [";", "\t", "|"])
+    def test_a_csv_with_other_separators(self, mark, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text(f"sex{mark}age\nf{mark}1\n", encoding="utf-8")
+        refuse(lambda: mm.read(path, keys=["sex"]), "Save the file with commas")
+
+    def test_a_csv_of_an_old_macintosh(self, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text(f"sex,age\r{SECRET},1\rm,2\r", encoding="utf-8", newline="")
+        refuse(lambda: mm.read(path, keys=["sex"]), "CR alone")

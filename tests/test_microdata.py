@@ -155,3 +155,70 @@ def test_no_record_shows_in_a_repr():
     shown = [sample, sample.space, population, release, mm.exact_risk(sample, population)]
 
     assert not any("secret" in repr(one) for one in shown)
+
+
+def test_keys_may_come_from_anything_that_has_them():
+    population = mm.count(PEOPLE, keys=(name for name in ["sex", "age"]))
+
+    for keys in (population, population.space, iter(["sex", "age"]), population.space.keys):
+        assert mm.read(PEOPLE, keys=keys).space == population.space
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.array([1, None, 2], dtype="Int64"),
+        pd.array(["a", None, "b"], dtype="string"),
+        pd.array([True, None, False], dtype="boolean"),
+        pd.array([1.5, None, 2.5], dtype="Float64"),
+        pd.Categorical(["b", None, "a"], categories=["b", "a"], ordered=True),
+        pd.date_range("2020-01-01", periods=3),
+        pd.period_range("2020", periods=3, freq="Y"),
+    ],
+    ids=lambda column: str(column.dtype),
+)
+def test_the_types_of_pandas_come_back_as_they_were(column):
+    frame = pd.DataFrame({"k": column, "x": [1, 2, 3]})
+    sample = mm.read(frame, keys=["k"], missing="category", fraction=0.5)
+    population = mm.count(frame, keys=["k"], missing="category")
+
+    pd.testing.assert_frame_equal(sample.to_frame(), frame)
+    risk = mm.exact_risk(sample, population).to_frame()
+    pd.testing.assert_series_equal(risk["k"], frame["k"])
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.DataFrame({"k": pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"]))}),
+        pd.DataFrame({"k": pd.Categorical(["a", "b"], categories=["a", "b"], ordered=True)}),
+        pl.DataFrame({"k": pl.Series([1, 2], dtype=pl.Int8)}),
+    ],
+    ids=["Enum", "Categorical", "Int8"],
+)
+def test_a_category_that_the_column_cannot_hold_widens_it(frame):
+    first, second = list(frame["k"])
+    third = "c" if isinstance(first, str) else 300
+    sample = mm.read(frame, keys=[mm.Key("k", [first, second, third])])
+
+    assert list(sample.with_codes(np.array([[2], [1]])).to_frame()["k"]) == [third, second]
+
+
+def test_a_sample_may_be_drawn_from_any_kind_of_frame(tmp_path):
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    for frame in KINDS.values():
+        assert type(mm.bernoulli_sample(frame, fraction=1.0)) is type(frame)
+        assert len(mm.bernoulli_sample(frame, fraction=1.0)) == 3
+    assert len(mm.bernoulli_sample(tmp_path / "people.csv", fraction=1.0)) == 3
+
+
+def test_zero_and_minus_zero_are_one_category():
+    frame = pa.table({"k": [0.0, -0.0, 1.0]})
+
+    assert mm.read(frame, keys=["k"]).codes.ravel().tolist() == [0, 0, 1]
+
+
+def test_a_matrix_of_single_precision_is_accepted():
+    single = mm.stay_or_move(3, stay=0.8).astype(np.float32)
+
+    assert mm.Misclassification({"k": single}).matrices[0][1].P.sum(axis=1) == pytest.approx(1)

@@ -13,7 +13,7 @@ from hypothesis import given
 
 import maskmeter as mm
 from maskmeter.misclassification import Rivals
-from maskmeter.risk import formulas
+from maskmeter.risk import formulas, uniques
 from worlds import worlds
 
 SPACE = mm.KeySpace([mm.Key("lad", "abc"), mm.Key("sex", "fm")])
@@ -147,7 +147,8 @@ def test_approximation_2_7_is_exact_when_the_fraction_vanishes(world):
 def test_certain_rivals_leave_a_chance_only_to_certain_targets():
     one = np.ones(3)
     rivals = Rivals(weighted=0 * one, certain=np.array([2.0, 2.0, 0.0]))
-    risk = formulas.match_probability(np.array([1.0, 0.5, 1.0]), one, rivals, pi=one)
+    stay = np.array([1.0, 0.5, 1.0])
+    risk = formulas.match_probability(stay=stay, population=one, rivals=rivals, pi=one)
 
     assert risk.tolist() == [1 / 3, 0, 1]
 
@@ -173,7 +174,7 @@ def test_the_summary_says_what_was_found_and_assumed_and_names_nobody():
 
     assert text.startswith("Exact risk (2.4): 0.5 expected correct matches among 3 sample uniques")
     assert "1 of the uniques are in cells where nobody" in text
-    assert "Assumed: population counts known" in text
+    assert "Assumed: misclassification matrix known; population counts known" in text
 
 
 def test_a_file_without_uniques_has_no_risk():
@@ -224,3 +225,68 @@ def test_a_notebook_shows_the_summary_as_escaped_html():
     html = mm.exact_risk(RELEASE, POPULATION)._repr_html_()
 
     assert html.startswith("<p>Exact risk (2.4): 0.5 expected")
+
+
+class TestRealisedCounts:
+    """Three uniques: (0, f) has a target and stays, (2, f) has none, (2, m) has one."""
+
+    def realised(self, formula, rng=1):
+        return mm.approximate_risk(
+            RELEASE, POPULATION, formula=formula, released_counts="realised", rng=rng
+        )
+
+    def test_2_5_counts_uniques_without_a_target(self):
+        risk = self.realised("2.5")
+
+        assert risk.without_target == 1
+        assert risk.by_cell[1] > 0
+        assert "they count all the same" in risk.summary()
+
+    @pytest.mark.filterwarnings("ignore::maskmeter.errors.NegativeRiskWarning")
+    @pytest.mark.parametrize("formula", ["2.6", "2.7"])
+    def test_2_6_and_2_7_do_not(self, formula):
+        risk = self.realised(formula)
+
+        assert risk.by_cell[1] == 0
+        assert "no target, no risk" in risk.summary()
+
+    def test_a_population_drawn_in_parts_is_the_population_drawn_whole(self, monkeypatch):
+        whole = [self.realised("2.5", rng).by_cell.tolist() for rng in range(20)]
+        monkeypatch.setattr(uniques, "_UNITS_AT_ONCE", 3)
+
+        assert [self.realised("2.5", rng).by_cell.tolist() for rng in range(20)] == whole
+
+    def test_a_file_without_uniques_has_none(self):
+        twins = mm.Microdata(SPACE, np.array([[1, 1], [1, 1]]), fraction=0.5)
+        release = mm.Release(twins, twins, ERRORS)
+
+        risk = mm.approximate_risk(release, POPULATION, released_counts="realised", rng=1)
+
+        assert risk.uniques == 0
+
+
+def test_inclusion_is_that_of_the_released_cell():
+    pi = {"a": 0.5, "b": 0.25, "c": 0.125}
+    original = mm.Microdata(SPACE, ORIGINAL.codes, fraction=mm.by("lad", pi))
+    release = mm.Release(original, original.with_codes(MOVED.codes), ERRORS)
+    risk = mm.exact_risk(release, POPULATION)
+
+    # The last unique was moved from a to c among men, F = (1, 5, 4).
+    own = 0.8 / (1 - 0.125 * 0.8)
+    rival = 0.1 / (1 - 0.125 * 0.1)
+    assert risk.by_cell[2] == pytest.approx(own / (4 * own + 6 * rival), rel=1e-14)
+
+
+def test_a_released_file_need_not_repeat_how_it_was_sampled():
+    released = mm.Microdata(SPACE, MOVED.codes)
+    release = mm.Release(ORIGINAL, released, ERRORS)
+
+    assert mm.exact_risk(release, POPULATION).total == mm.exact_risk(RELEASE, POPULATION).total
+
+
+def test_without_misclassification_it_does_not_matter_how_the_sample_was_drawn():
+    plain = mm.Microdata(SPACE, ORIGINAL.codes)
+    risk = mm.exact_risk(plain, POPULATION)
+
+    assert risk.by_cell.tolist() == mm.exact_risk(ORIGINAL, POPULATION).by_cell.tolist()
+    assert "nothing misclassified" in risk.summary()

@@ -37,6 +37,25 @@ def test_every_engine_counts_alike(source):
     assert table.total == 4
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_rows_of_a_population_are_never_collected(ending, tmp_path, monkeypatch):
+    path = tmp_path / f"people.{ending}"
+    people = pl.concat([PEOPLE] * 100)
+    people.write_csv(path) if ending == "csv" else people.write_parquet(path)
+    heights = []
+    collect = pl.LazyFrame.collect
+
+    def watched(frame, **options):
+        collected = collect(frame, **options)
+        heights.append(collected.height)
+        return collected
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", watched)
+    mm.count(path, keys=KEYS)
+
+    assert heights == [3]
+
+
 def test_uniques_project_and_lookup():
     table = mm.count(PEOPLE, keys=KEYS)
 

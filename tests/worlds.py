@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 import maskmeter as mm
 from oracle import product_of_matrices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PROBABILITIES = st.sampled_from([Fraction(1, 100), Fraction(1, 4), Fraction(7, 10), Fraction(1)])
 
@@ -22,7 +26,7 @@ class World:
 
     sizes: tuple[int, ...]
     matrices: dict[int, list[list[list[Fraction]]]]  # key -> stratum -> P
-    stratum_key: int | None
+    stratum_keys: dict[int, int]  # key -> the key its matrix depends on, if it does
     pi_key: int
     pi: list[Fraction]
     units: list[tuple[int, ...]]
@@ -43,10 +47,10 @@ class World:
         declared: dict[str, Any] = {}
         for c, strata in self.matrices.items():
             arrays = [np.array(P, dtype=float) for P in strata]
-            if len(arrays) == 1:
+            if c not in self.stratum_keys:
                 declared[self.names[c]] = arrays[0]
             else:
-                key = self.names[self.stratum_key]  # type: ignore[index]
+                key = self.names[self.stratum_keys[c]]
                 values = {f"{key}-{code}": one for code, one in enumerate(arrays)}
                 declared[self.names[c]] = mm.by(key, values)
         return mm.Misclassification(declared)
@@ -59,14 +63,14 @@ class World:
         return self.pi[cell[self.pi_key]]
 
     @property
-    def chances(self) -> dict[tuple[int, ...], dict[tuple[int, ...], Fraction]]:
+    def misclassify(self) -> Callable[[tuple[int, ...]], dict[tuple[int, ...], Fraction]]:
         def matrix(c, true):
             strata = self.matrices.get(c)
             if strata is None:
                 return None
-            return strata[true[self.stratum_key] if len(strata) > 1 else 0]
+            return strata[true[self.stratum_keys[c]] if c in self.stratum_keys else 0]
 
-        return product_of_matrices(matrix, sizes=self.sizes)
+        return cache(product_of_matrices(matrix, sizes=self.sizes))
 
     @property
     def cells(self) -> list[tuple[int, ...]]:
@@ -94,14 +98,14 @@ def matrices(size):
 
 @st.composite
 def worlds(draw, *, most_units=6):
-    sizes = tuple(draw(st.lists(st.integers(2, 3), min_size=1, max_size=3)))
+    sizes = tuple(draw(st.lists(st.integers(2, 3), min_size=1, max_size=4)))
     touched = draw(st.sets(st.integers(0, len(sizes) - 1)))
     untouched = sorted(set(range(len(sizes))) - touched)
-    stratum_key = draw(st.sampled_from(untouched)) if untouched else None
-    found = {}
+    found, stratum_keys = {}, {}
     for c in sorted(touched):
-        varies = stratum_key is not None and draw(st.booleans())
-        strata = sizes[stratum_key] if varies else 1  # type: ignore[index]
+        if untouched and draw(st.booleans()):
+            stratum_keys[c] = draw(st.sampled_from(untouched))
+        strata = sizes[stratum_keys[c]] if c in stratum_keys else 1
         found[c] = [draw(matrices(sizes[c])) for _ in range(strata)]
     pi_key = draw(st.integers(0, len(sizes) - 1))
     if draw(st.booleans()):
@@ -110,4 +114,4 @@ def worlds(draw, *, most_units=6):
         pi = [draw(PROBABILITIES) for _ in range(sizes[pi_key])]
     cell = st.tuples(*(st.integers(0, size - 1) for size in sizes))
     units = draw(st.lists(cell, min_size=1, max_size=most_units))
-    return World(sizes, found, stratum_key, pi_key, pi, units)
+    return World(sizes, found, stratum_keys, pi_key, pi, units)

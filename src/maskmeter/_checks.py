@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from numbers import Real
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeGuard, get_args
 
 import numpy as np
 
@@ -22,10 +22,10 @@ def locked(values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
     >>> locked([1, 2]).flags.writeable
     False
     """
-    array = np.asarray(values, dtype=dtype)
-    if not array.flags.writeable and array.base is None:
-        return array
-    array = array.copy(order="K")
+    held = isinstance(values, np.ndarray) and values.base is None and not values.flags.writeable
+    if held and (dtype is None or values.dtype == dtype):  # type: ignore[union-attr]
+        return values  # type: ignore[return-value]
+    array = np.array(values, dtype=dtype, order="K")
     array.flags.writeable = False
     return array
 
@@ -45,8 +45,8 @@ def check_choice(value: str, choices: object, *, name: str) -> str:
     'a'
     """
     offered = get_args(choices)
-    if value not in offered:
-        message = f"`{name}` must be one of {', '.join(map(repr, offered))}, not {value!r}."
+    if not isinstance(value, str) or value not in offered:
+        message = f"`{name}` must be one of {', '.join(map(repr, offered))}, not {shown(value)}."
         raise InputError(message)
     return value
 
@@ -57,7 +57,22 @@ def check_fraction(value: object) -> float:
     >>> check_fraction(0.01)
     0.01
     """
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
-        message = f"`fraction` must be a number above 0 and at most 1, not {value!r}."
+    if not is_number(value) or not 0 < float(value) <= 1:
+        message = f"`fraction` must be a number above 0 and at most 1, not {shown(value)}."
         raise WeightError(message)
     return float(value)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return True for a single real number, and not for True or False."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def shown(value: object) -> str:
+    """Return an argument as a message may show it: plain values only, for others may hold data.
+
+    >>> shown(1.5), shown([1, 2])
+    ('1.5', 'a list')
+    """
+    plain = isinstance(value, Real | str) or value is None
+    return repr(value) if plain else f"a {type(value).__name__}"

@@ -48,6 +48,15 @@ def seed_of(rng: RandomSource) -> int:
     raise InputError(message)
 
 
+def generator(seed: int, label: str) -> np.random.Generator:
+    """Return the stream named `label`, from its beginning, for draws that are not one per record.
+
+    >>> bool(generator(7, "pair").random() == generator(7, "pair").random())
+    True
+    """
+    return np.random.Generator(_stream(seed, label))
+
+
 def uniforms(seed: int, label: str, *, start: int, stop: int) -> NDArray[np.float64]:
     """Return the uniforms of records `start` to `stop` in the stream named `label`.
 
@@ -55,7 +64,14 @@ def uniforms(seed: int, label: str, *, start: int, stop: int) -> NDArray[np.floa
     >>> bool((whole[5:] == uniforms(7, "lad", start=5, stop=9)).all())
     True
     """
-    key = int.from_bytes(sha256(f"{seed}/{label}".encode()).digest()[:16], "little")
+    if start < 0:
+        message = "`start` is the number of the first record: it must not be negative."
+        raise InputError(message)
     skipped = start % _WORDS
-    bits = np.random.Philox(key=key).advance(start // _WORDS)
+    bits = _stream(seed, label).advance(start // _WORDS)
     return np.random.Generator(bits).random(stop - start + skipped)[skipped:]
+
+
+def _stream(seed: int, label: str) -> np.random.Philox:
+    key = int.from_bytes(sha256(f"{seed}/{label}".encode()).digest()[:16], "little")
+    return np.random.Philox(key=key)

@@ -37,7 +37,7 @@ def commands() -> None:
 )
 @click.option(
     "--scale",
-    type=click.FloatRange(0, 10, min_open=True),
+    type=click.FloatRange(0.001, 10),
     default=1.0,
     help="Size of the census against the paper's 1,468,255 people.",
 )
@@ -54,7 +54,7 @@ def demo(*, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
       maskmeter demo --scale 0.1 --json
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.demo import STEPS, run_demo  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.simulate import PAPER_SIZE  # noqa: PLC0415
+    from maskmeter.simulate import PAPER_SIZE  # noqa: PLC0415 - the same
 
     size = max(1, round(PAPER_SIZE * scale))
     with _progress(STEPS, quiet=quiet) as announce:
@@ -78,6 +78,9 @@ def main() -> NoReturn:
     except MaskmeterError as error:
         click.echo(f"maskmeter: {error}", err=True)
         sys.exit(REFUSED)
+    except OSError as error:  # a full disk, say
+        click.echo(f"maskmeter: {error.strerror}.", err=True)
+        sys.exit(REFUSED)
     sys.exit(code)
 
 
@@ -85,7 +88,7 @@ def main() -> NoReturn:
 def _progress(steps: tuple[str, ...], *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show a bar on standard error while it is a terminal; yield what announces a step."""
     from rich.console import Console  # noqa: PLC0415 - --help must not wait for rich
-    from rich.progress import Progress  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415 - the same
 
     console = Console(stderr=True)
     hidden = quiet or not console.is_terminal
@@ -96,7 +99,7 @@ def _progress(steps: tuple[str, ...], *, quiet: bool) -> Iterator[Callable[[str]
 
 def _print_table(found: Demo) -> None:
     from rich.console import Console  # noqa: PLC0415 - --help must not wait for rich
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415 - the same
 
     table = Table(title="Expected correct matches among sample uniques", title_justify="left")
     table.add_column("Measure")

@@ -24,9 +24,15 @@ class InputError(MaskmeterError, ValueError):
 class ColumnNotFoundError(MaskmeterError, LookupError):
     """A named column or key does not exist."""
 
-    def __init__(self, name: str, columns: Sequence[str], *, what: str = "column") -> None:
-        near = get_close_matches(name, columns, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+    def __init__(
+        self, name: str, columns: Sequence[str], *, what: str = "column", listed: bool = True
+    ) -> None:
+        spelled = {column.lower(): column for column in columns}
+        near = get_close_matches(name.lower(), list(spelled), n=1)
+        hint = f" Did you mean {spelled[near[0]]!r}?" if near else ""
+        if not listed:
+            super().__init__(f"No {what} named {name!r} among {len(columns):,}.{hint}")
+            return
         offer = ", ".join(columns[:12]) + (", ..." if len(columns) > 12 else "")  # noqa: PLR2004 - one line of names
         super().__init__(f"No {what} named {name!r}; there are {offer}.{hint}")
 
@@ -59,6 +65,10 @@ class MatrixError(MaskmeterError, ValueError):
     """A matrix is not a usable P[true, released]."""
 
 
+class PerturbationError(MaskmeterError, ValueError):
+    """A file cannot be perturbed as asked."""
+
+
 class WeightError(MaskmeterError, ValueError):
     """Weights or sampling fractions that cannot be used."""
 
@@ -77,6 +87,10 @@ class MaskmeterWarning(UserWarning):
 
 class PopulationMismatchWarning(MaskmeterWarning):
     """The population has fewer units than the sample in some cells."""
+
+
+class RateWarning(MaskmeterWarning):
+    """Fewer records could be changed than were asked for."""
 
 
 class NegativeRiskWarning(MaskmeterWarning):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from maskmeter._checks import check_distinct
-from maskmeter.errors import CategoryError, ColumnNotFoundError
+from maskmeter.errors import CategoryError, ColumnNotFoundError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -43,13 +43,18 @@ class Key:
     categories: tuple[Hashable, ...]
 
     def __init__(self, name: str, categories: Iterable[Hashable]) -> None:
-        values = tuple(categories)
-        if len(set(values)) < len(values):
+        try:
+            values = tuple(categories)
+            distinct = len(set(values))
+        except TypeError:
+            message = f"The categories of {name!r} must be a list of text, numbers or dates."
+            raise CategoryError(message) from None
+        if distinct < len(values):
             message = f"The categories of {name!r} are not distinct: give each of them once."
             raise CategoryError(message)
         if len(values) < 2:  # noqa: PLR2004 - a key must tell records apart
             message = (
-                f"Key {name!r} has {len(values)} category; a key needs at least two."
+                f"Key {name!r} has {_counted(len(values))}; a key needs at least two."
                 " Leave it out of `keys`, or give all its categories with mm.Key(name, categories)."
             )
             raise CategoryError(message)
@@ -111,6 +116,9 @@ class KeySpace:
 
     def __init__(self, keys: Iterable[Key]) -> None:
         listed = tuple(keys)
+        if not all(isinstance(key, Key) for key in listed):
+            message = "A key space is made of mm.Key objects."
+            raise CategoryError(message)
         if not listed:
             message = "At least one key is needed: name the columns an intruder could know."
             raise CategoryError(message)
@@ -198,3 +206,29 @@ class KeySpace:
             words[-1].append(c)
             room //= size
         return words
+
+
+def check_codes(codes: Any, space: KeySpace) -> Codes:  # noqa: ANN401 - anything a caller may pass
+    """Return an array of codes, a row per record or cell and a column per key.
+
+    >>> check_codes([[0], [1]], KeySpace([Key("sex", ["f", "m"])])).shape
+    (2, 1)
+    """
+    array = np.asarray(codes)
+    if array.ndim != 2 or array.shape[1] != len(space.keys):  # noqa: PLR2004 - rows and columns
+        message = (
+            f"Category codes must have a column for each of the {len(space.keys)} keys,"
+            " as `codes` of a sample has."
+        )
+        raise InputError(message)
+    if not np.issubdtype(array.dtype, np.integer):
+        message = "Category codes must be whole numbers, as `codes` of a sample are."
+        raise InputError(message)
+    if array.size and (array.min() < 0 or (array.max(axis=0) >= np.array(space.sizes)).any()):
+        message = "Some numbers are not codes of the keys' categories."
+        raise CategoryError(message)
+    return array
+
+
+def _counted(number: int) -> str:
+    return "1 category" if number == 1 else f"{number} categories"

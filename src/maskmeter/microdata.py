@@ -1,65 +1,77 @@
-"""Microdata: a file's records as category codes. The only module that knows about data frames."""
+"""Microdata: the records of a file as category codes, and how they were sampled."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import polars as pl
 
-from maskmeter import formats
-from maskmeter._checks import check_choice, check_distinct, check_fraction, locked
-from maskmeter.errors import (
-    CategoryError,
-    ColumnNotFoundError,
-    InputError,
-    MissingValuesError,
-    WeightError,
+from maskmeter._checks import check_choice, check_fraction, locked
+from maskmeter.errors import InputError, WeightError
+from maskmeter.frames import (
+    Keys,
+    Missing,
+    check_columns,
+    decode,
+    encode,
+    listed_keys,
+    load,
+    new_frame,
+    weights_of,
 )
-from maskmeter.keys import Key, KeySpace
+from maskmeter.keys import KeySpace, check_codes
 from maskmeter.strata import By
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
+    import narwhals.stable.v2 as nw
     from numpy.typing import NDArray
 
     from maskmeter.keys import Codes
 
-Missing = Literal["refuse", "category"]
-Keys: TypeAlias = "KeySpace | Sequence[str | Key]"
-Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where the records came from: the user's frame, its codes as they were read, and its file."""
+
+    frame: nw.DataFrame[Any]
+    codes: Codes
+    path: Path | None
 
 
 @dataclass(frozen=True, eq=False)
 class Microdata:
     """Records of a file: a code per record and key, and how the records were sampled.
 
-    `codes` has a row per record and a column per key; `frame` is the user's own frame. At most one
-    of `fraction` and `weights` is given.
+    `codes` has a row per record and a column per key. At most one of `fraction` and `weights` is
+    given; weights enter the risk through their sum, as an overall fraction.
     """
 
     space: KeySpace
     codes: Codes
     fraction: float | By[float] | None = None
     weights: NDArray[np.float64] | None = None
-    frame: nw.DataFrame[Any] | None = None
+    origin: Origin | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        codes = np.asarray(self.codes)
-        if codes.ndim != 2 or codes.shape[1] != len(self.space.keys):  # noqa: PLR2004 - records by keys
-            message = f"`codes` must have a column for each of the {len(self.space.keys)} keys."
-            raise InputError(message)
-        if codes.size and ((codes < 0) | (codes >= np.array(self.space.sizes))).any():
-            message = "`codes` holds numbers that are not codes of the keys' categories."
-            raise CategoryError(message)
+        """Check the codes and the sampling, and make the arrays read-only."""
+        codes = check_codes(self.codes, self.space)
         object.__setattr__(self, "codes", locked(codes, self.space.code_type))
+        if self.fraction is not None and self.weights is not None:
+            message = "Give `fraction` or `weights`, not both."
+            raise WeightError(message)
+        if isinstance(self.fraction, By):
+            checked = self.fraction.map(check_fraction)
+            checked.strata(self.space)
+            object.__setattr__(self, "fraction", checked)
+        elif self.fraction is not None:
+            object.__setattr__(self, "fraction", check_fraction(self.fraction))
         if self.weights is not None:
-            object.__setattr__(self, "weights", locked(self.weights, np.float64))
+            weights = locked(self.weights, np.float64)
+            _check_weights(weights, len(codes))
+            object.__setattr__(self, "weights", weights)
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -97,7 +109,7 @@ class Microdata:
         if isinstance(self.fraction, By):
             strata, values = self.fraction.strata(self.space)
             columns = [codes[:, self.space.index(name)] for name in self.fraction.keys]
-            return np.array(values)[strata[tuple(columns)]]
+            return np.array(values, dtype=np.float64)[strata[tuple(columns)]]
         if self.fraction is not None:
             return np.full(len(codes), self.fraction)
         if self.weights is not None:
@@ -116,11 +128,34 @@ class Microdata:
         >>> read(people, keys=["sex"]).to_frame().equals(people)
         True
         """
-        frame = self.frame
-        if frame is None:
-            return decode(self.space, self.codes).to_native()
-        columns = decode(self.space, self.codes, like=frame)
-        return frame.with_columns(*(columns[name] for name in self.space.names)).to_native()
+        keys = self._decoded(self.codes)
+        if self.origin is None:
+            return keys.to_native()
+        frame = self.origin.frame
+        return frame.with_columns(*(keys[name] for name in self.space.names)).to_native()
+
+    def rows_to_frame(
+        self, rows: NDArray[np.int64], *, before: dict[str, Any], after: dict[str, Any]
+    ) -> Any:  # noqa: ANN401 - the user's kind of frame
+        """Return the keys of some records between other columns, in the user's kind of frame."""
+        keys = self._decoded(self.codes[rows])
+        first, last = new_frame(before, like=keys), new_frame(after, like=keys)
+        columns = {**first, **{name: keys[name] for name in keys.columns}, **last}
+        return keys.with_columns(*columns.values()).select(*columns).to_native()
+
+    def _decoded(self, codes: Codes) -> nw.DataFrame[Any]:
+        like = None if self.origin is None else (self.origin.frame, self.origin.codes)
+        return decode(self.space, codes, like=like)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the file the records came from, or of their keys if it was a frame."""
+        path = None if self.origin is None else self.origin.path
+        if path is not None and path.is_file():
+            with path.open("rb") as file:
+                return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
+        digest = sha256(repr([(key.name, key.categories) for key in self.space.keys]).encode())
+        digest.update(np.ascontiguousarray(self.codes).data)
+        return f"keys sha256 {digest.hexdigest()}"
 
 
 def read(
@@ -133,6 +168,10 @@ def read(
 ) -> Microdata:
     """Return the records of a file or a frame, with their keys as category codes.
 
+    Categories stand in their declared order where the column has one (a Polars Enum, an ordered
+    pandas Categorical), else sorted by value. A CSV holds text: "10" comes before "2" there, and
+    an empty field is missing.
+
     Parameters
     ----------
     source
@@ -143,7 +182,8 @@ def read(
     fraction
         The share of the population that was sampled; `mm.by(key, {...})` when it varies.
     weights
-        The column of survey weights, in place of `fraction`.
+        The column of survey weights, in place of `fraction`: the overall fraction is then the
+        number of records over the sum of the weights.
     missing
         "refuse" missing key values, or make them a "category".
 
@@ -153,209 +193,38 @@ def read(
     Microdata(3 records, keys sex, age)
     """
     check_choice(missing, Missing, name="missing")
-    if fraction is not None and weights is not None:
-        message = "Give `fraction` or `weights`, not both."
-        raise WeightError(message)
-    frame = _collected(_open(source), source)
-    space, codes = encode(frame, keys, missing=missing)
-    if isinstance(fraction, By):
-        fraction.map(check_fraction).strata(space)
-    elif fraction is not None:
-        fraction = check_fraction(fraction)
-    weighed = None if weights is None else _weights(frame, weights)
-    return Microdata(space, codes, fraction=fraction, weights=weighed, frame=frame)
-
-
-COUNT = "maskmeter: number of rows"
-
-
-def grouped(source: Any, keys: Keys) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for read
-    """Return the distinct combinations of the keys with their number of rows, under COUNT.
-
-    The rows themselves stay in the engine that holds them.
-    """
-    frame = _open(source)
-    names = _names(keys, frame.collect_schema().names())
-    return _collected(frame.group_by(names).agg(nw.len().alias(COUNT)), source)
-
-
-def encode(
-    frame: nw.DataFrame[Any],
-    keys: Keys,
-    *,
-    missing: Missing,
-    rows: NDArray[np.int64] | None = None,
-) -> tuple[KeySpace, Codes]:
-    """Return the key space of a frame and the codes of its rows.
-
-    `rows` says how many records each row stands for, when that is not one.
-    """
-    _names(keys, frame.columns)
-    if not len(frame):
-        message = "There are no records: the file or frame is empty."
-        raise InputError(message)
-    weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
-    asked = keys.keys if isinstance(keys, KeySpace) else keys
-    pairs = [_encoded(frame, key, missing=missing, rows=weight) for key in asked]
-    space = KeySpace(key for key, _ in pairs)
-    codes = np.empty((len(frame), len(pairs)), dtype=space.code_type, order="F")
-    for position, (_, column) in enumerate(pairs):
-        codes[:, position] = column
-    return space, codes
-
-
-def decode(
-    space: KeySpace,
-    codes: Codes,
-    *,
-    like: nw.DataFrame[Any] | None = None,
-) -> nw.DataFrame[Any]:
-    """Return a frame of category values, with the types and the kind of the frame `like` (Polars)."""
-    columns = {}
-    for position, key in enumerate(space.keys):
-        if like is None:
-            values = nw.new_series(key.name, list(key.categories), backend="polars")
-        else:
-            kind, engine = like.schema[key.name], like.implementation
-            values = nw.new_series(key.name, list(key.categories), kind, backend=engine)
-        columns[key.name] = values[codes[:, position].astype(np.int64)]
-    return nw.from_dict(columns)
-
-
-def _open(source: Any) -> Frame:  # noqa: ANN401 - a path or any frame narwhals knows
-    """Return any source as a narwhals frame, lazy for files."""
-    if isinstance(source, str | Path):
-        return nw.from_native(formats.scan(source))
+    listed = listed_keys(keys)
+    frame = load(source)
+    check_columns(listed, frame.columns, source)
+    space, codes = encode(frame, listed, missing=missing)
+    codes = locked(codes)
+    weighed = None if weights is None else weights_of(frame, weights)
+    path = Path(source).expanduser() if isinstance(source, str | Path) else None
+    origin = Origin(frame, codes, path)
     try:
-        frame: Frame = nw.from_native(source)
-        check_distinct(frame.collect_schema().names())
-    except TypeError:
-        message = (
-            f"Cannot read a {type(source).__name__}: give a path to a file, or a data frame"
-            " (Polars, pandas, PyArrow or another that narwhals knows)."
-        )
-        raise InputError(message) from None
-    except nw.exceptions.DuplicateError:
-        names = getattr(source, "column_names", None) or source.columns  # Arrow, else pandas
-        check_distinct(str(name) for name in names)
-        raise
-    return frame
+        return Microdata(space, codes, fraction=fraction, weights=weighed, origin=origin)
+    except WeightError as error:
+        if weights is None or fraction is not None:
+            raise
+        message = f"Column {weights!r} cannot hold weights. {error}"
+        raise WeightError(message) from None
 
 
-def _collected(frame: Frame, source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for read
-    """Return an eager frame: the user's own kind, Polars for files and lazy engines."""
-    if isinstance(frame, nw.DataFrame):
-        return frame
-    native = nw.to_native(frame)
-    if isinstance(source, str | Path) and isinstance(native, pl.LazyFrame):
-        return nw.from_native(formats.collect(native, source))
-    if isinstance(native, pl.LazyFrame):
-        return nw.from_native(native.collect(engine="streaming"))
-    return frame.collect(backend="polars")
-
-
-def _names(keys: Keys, columns: Sequence[str]) -> list[str]:
-    """Return the names of the keys, which must be different columns."""
-    if isinstance(keys, str | Key):
-        message = f"`keys` must be a list: write keys=[{keys!r}]."
-        raise InputError(message)
-    listed = keys.keys if isinstance(keys, KeySpace) else keys
-    names = [key if isinstance(key, str) else key.name for key in listed]
-    check_distinct(names)
-    for name in names:
-        _check_column(name, columns)
-    return names
-
-
-def _check_column(name: str, columns: Sequence[str]) -> None:
-    if name not in columns:
-        raise ColumnNotFoundError(name, columns)
-
-
-def _encoded(
-    frame: nw.DataFrame[Any], key: str | Key, *, missing: Missing, rows: NDArray[np.int64]
-) -> tuple[Key, NDArray[np.int64]]:
-    """Return one key and the codes of its column."""
-    name = key if isinstance(key, str) else key.name
-    column = frame[name]
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-    absent = column.is_null().to_numpy()
-    if absent.any() and missing == "refuse":
-        lacking, records = int(rows[absent].sum()), int(rows.sum())
-        raise MissingValuesError(name, missing=lacking, records=records)
-    present = column.drop_nulls()
-    observed = present.unique().to_list()
-    if isinstance(key, str):
-        categories = _declared(column) or _sorted(observed, name)
-        key = Key(name, [*categories, None] if absent.any() else categories)
-    codes = np.empty(len(column), dtype=np.int64)
-    codes[~absent] = _codes(present, observed, key)
-    if absent.any():
-        codes[absent] = key.code(None)
-    return key, codes
-
-
-def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArray[np.int64]:
-    """Return the code of each value of a column that has no missing values."""
-    known = [key.position(value) for value in observed]
-    lost = known.count(-1)
-    if lost:
-        message = (
-            f"{lost} of the {len(observed)} values found in {key.name!r} are not among its"
-            f" {key.size} categories. Add them, or check that both are of the same type"
-            f" (this column holds {type(column.dtype).__name__})."
-        )
-        raise CategoryError(message)
-    if column.dtype == nw.Object:
-        table = dict(zip(observed, known, strict=True))
-        return np.array([table[value] for value in column.to_list()])
-    return column.replace_strict(observed, known, return_dtype=nw.Int64).to_numpy()
-
-
-def _declared(column: nw.Series[Any]) -> list[Hashable]:
-    """Return the categories in their declared order, or nothing when the column declares none."""
-    if isinstance(column.dtype, nw.Enum):
-        return list(column.dtype.categories)
-    native = column.to_native()
-    if getattr(getattr(native, "type", None), "ordered", False):  # an Arrow dictionary
-        return native.unify_dictionaries().chunk(0).dictionary.to_pylist()  # type: ignore[no-any-return]
-    return []
-
-
-def _sorted(values: list[Any], name: str) -> list[Hashable]:
-    try:
-        return sorted(values)
-    except TypeError:
-        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-        message = f"Column {name!r} mixes values of different types ({kinds}): make them all text."
-        raise CategoryError(message) from None
-
-
-def _weights(frame: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
-    """Return the weights, which must be positive numbers."""
-    _check_column(name, frame.columns)
-    column = frame[name]
-    if column.dtype == nw.String:  # CSV: the weights are the only column that is parsed
-        text = pl.Series(column.to_list(), dtype=pl.String)
-        numbers = text.str.strip_chars().cast(pl.Float64, strict=False)
-        values = numbers.fill_null(np.nan).to_numpy()
-    elif column.dtype.is_numeric():
-        values = column.cast(nw.Float64).fill_null(np.nan).to_numpy()
-    else:
-        message = f"Column {name!r} cannot hold weights: it holds {type(column.dtype).__name__}, not numbers."
+def _check_weights(weights: NDArray[np.float64], records: int) -> None:
+    """Refuse weights that are not positive numbers, or do not stand for a population."""
+    if weights.shape != (records,):
+        message = f"`weights` must hold one number for each of the {records:,} records."
         raise WeightError(message)
-    bad = ~(np.isfinite(values) & (values > 0))
-    if bad.any():
+    bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
+    if bad:
         message = (
-            f"{int(bad.sum()):,} of {len(values):,} weights in {name!r} are missing, not positive"
-            " or not numbers. Every record needs a weight above 0."
+            f"{bad:,} of {records:,} weights are missing, not positive or not numbers."
+            " Every record needs a weight above 0."
         )
         raise WeightError(message)
-    if values.sum() < len(values):
+    if weights.sum() < records:
         message = (
-            f"The weights in {name!r} sum to less than the number of records: they must say how"
-            " many units of the population each record stands for."
+            "The weights sum to less than the number of records: they must say how many units of"
+            " the population each record stands for."
         )
         raise WeightError(message)
-    return np.asarray(values, dtype=np.float64)

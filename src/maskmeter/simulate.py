@@ -6,14 +6,15 @@ activity depend on age and sex, age and place on ethnic group, activity on place
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from maskmeter._checks import check_fraction
+from maskmeter._checks import check_fraction, shown
 from maskmeter._random import RandomSource, seed_of, uniforms
 from maskmeter.errors import InputError
+from maskmeter.frames import load
 from maskmeter.misclassification.alias import AliasTable
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ def synthetic_census(*, size: int = PAPER_SIZE, rng: RandomSource = 2001) -> pl.
     >>> synthetic_census(size=1000).columns
     ['lad', 'sex', 'age', 'marital', 'ethnicity', 'activity']
     """
-    if size < 1:
-        message = f"`size` must be at least 1, not {size!r}."
+    if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+        message = f"`size` must be a whole number of at least 1, not {shown(size)}."
         raise InputError(message)
     seed = seed_of(rng)
 
@@ -122,17 +123,18 @@ def synthetic_census(*, size: int = PAPER_SIZE, rng: RandomSource = 2001) -> pl.
     return pl.DataFrame({name: _labelled(*column) for name, column in columns.items()})
 
 
-def bernoulli_sample(
-    population: pl.DataFrame, *, fraction: float, rng: RandomSource = None
-) -> pl.DataFrame:
+def bernoulli_sample(population: Any, *, fraction: float, rng: RandomSource = None) -> Any:  # noqa: ANN401 - the user's kind of frame
     """Return the rows of a frame that are kept, each on its own, with probability `fraction`.
+
+    A file is read whole and comes back as a Polars frame.
 
     >>> len(bernoulli_sample(synthetic_census(size=1000), fraction=1.0))
     1000
     """
     check_fraction(fraction)
-    kept = uniforms(seed_of(rng), "sample", start=0, stop=len(population)) < fraction
-    return population.filter(kept)
+    frame = load(population)
+    kept = uniforms(seed_of(rng), "sample", start=0, stop=len(frame)) < fraction
+    return frame[np.flatnonzero(kept)].to_native()
 
 
 def _labelled(codes: NDArray[np.int64], labels: tuple[str, ...]) -> pl.Series:

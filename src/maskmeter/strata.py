@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -10,7 +11,7 @@ import numpy as np
 from maskmeter.errors import CategoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable
 
     from numpy.typing import NDArray
 
@@ -23,9 +24,6 @@ U = TypeVar("U")
 class _Nothing:
     """Stands for `otherwise` when it was not given."""
 
-    def __repr__(self) -> str:
-        return "nothing"
-
 
 NOTHING = _Nothing()
 
@@ -36,7 +34,7 @@ class By(Generic[T]):
 
     keys: tuple[str, ...]
     values: tuple[tuple[tuple[Hashable, ...], T], ...]
-    otherwise: T | _Nothing
+    otherwise: T | _Nothing = NOTHING
 
     def __eq__(self, other: object) -> bool:
         """Return True when both give the same value everywhere, arrays included."""
@@ -54,6 +52,11 @@ class By(Generic[T]):
         """Return a hash, which values that are arrays do not have."""
         return hash((self.keys, frozenset(self.values), self.otherwise))
 
+    def __repr__(self) -> str:
+        """Return the keys and how many values there are: categories stay out of logs."""
+        rest = "" if isinstance(self.otherwise, _Nothing) else " and otherwise"
+        return f"by({', '.join(map(repr, self.keys))}, {len(self.values)} values{rest})"
+
     def map(self, function: Callable[[T], U]) -> By[U]:
         """Return the same strata with `function` applied to every value."""
         rest = NOTHING if isinstance(self.otherwise, _Nothing) else function(self.otherwise)
@@ -65,7 +68,11 @@ class By(Generic[T]):
         table = np.full([key.size for key in keys], -1, dtype=np.int64)
         values: list[T] = []
         for at, value in self.values:
-            table[tuple(key.code(part) for key, part in zip(keys, at, strict=True))] = len(values)
+            place = tuple(key.code(part) for key, part in zip(keys, at, strict=True))
+            if table[place] >= 0:
+                message = f"mm.by({', '.join(map(repr, self.keys))}) names one category twice."
+                raise CategoryError(message)
+            table[place] = len(values)
             values.append(value)
         left = table < 0
         if not left.any():
@@ -94,6 +101,9 @@ def by(
     ((('f', 'north'), 0.1),)
     """
     keys = (key,) if isinstance(key, str) else tuple(key)
+    if not isinstance(values, Mapping):
+        message = "mm.by takes a dictionary: a value for each category, such as {'north': 0.1}."
+        raise CategoryError(message)
     listed = tuple((_as_tuple(at, keys), value) for at, value in values.items())
     return By(keys, listed, otherwise)
 

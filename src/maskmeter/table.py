@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskmeter._checks import check_choice, locked
 from maskmeter.errors import InputError
-from maskmeter.keys import Key, KeySpace
-from maskmeter.microdata import COUNT, Keys, Missing, encode, grouped
+from maskmeter.frames import COUNT, Keys, Missing, encode, grouped, listed_keys
+from maskmeter.keys import Key, KeySpace, check_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,10 @@ class KeyTable:
     counts: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
+        """Check the counts, and make the arrays read-only."""
+        if np.shape(self.cells) != np.shape(self.counts) or np.min(self.counts, initial=1) < 1:
+            message = "A table needs a count of at least 1 for each of its cells."
+            raise InputError(message)
         object.__setattr__(self, "cells", locked(self.cells))
         object.__setattr__(self, "counts", locked(self.counts))
 
@@ -41,7 +45,7 @@ class KeyTable:
         >>> KeyTable.of(space, [[0], [1], [1]]).counts.tolist()
         [1, 2]
         """
-        numbers = space.number(codes)
+        numbers = space.number(check_codes(codes, space))
         if counts is None:
             cells, counts = np.unique(numbers, return_counts=True)
             return cls(space, cells, counts)
@@ -78,7 +82,7 @@ class KeyTable:
         """Number of units in the table."""
         return int(self.counts.sum())
 
-    @property
+    @cached_property
     def codes(self) -> Codes:
         """Category codes of the occupied cells, a row for each."""
         return self.space.codes(self.cells)
@@ -158,7 +162,8 @@ def count(source: Any, keys: Keys, *, missing: Missing = "refuse") -> KeyTable: 
     KeyTable(3 units in 2 of 2 cells, keys sex)
     """
     check_choice(missing, Missing, name="missing")
-    groups = grouped(source, keys)
+    listed = listed_keys(keys)
+    groups = grouped(source, listed)
     rows = groups[COUNT].to_numpy().astype(np.int64)
-    space, codes = encode(groups, keys, missing=missing, rows=rows)
+    space, codes = encode(groups, listed, missing=missing, rows=rows)
     return KeyTable.of(space, codes, rows)

@@ -19,7 +19,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # The flow of data: a module imports only from modules before it.
 FLOW = [
-    "errors", "_optional", "_checks", "_random", "chart", "keys", "strata", "formats", "microdata",
+    "errors", "_optional", "_checks", "_random", "chart", "keys", "strata", "formats", "frames", "microdata",
     "table", "misclassification", "perturb", "risk", "simulate", "demo", "cli", "__main__",
 ]  # fmt: skip
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -9,20 +12,36 @@ from hypothesis import strategies as st
 
 import maskmeter as mm
 import oracle
-from maskmeter.misclassification import axes, moved_in, rivals
+from maskmeter.misclassification import axes, moved_in, pairs, rivals
 from maskmeter.misclassification.spread import largest_move
 from worlds import worlds
 
 
+@contextmanager
+def working(how):
+    """Let sums over true cells be made in one way only, whatever it costs."""
+    with pytest.MonkeyPatch.context() as patch:
+        if how == "in tiny blocks of pairs":
+            patch.setattr(pairs, "_PAIRS_AT_ONCE", 3)
+        if how != "as it likes":
+            cost = -1.0 if how == "along the axes" else np.inf
+            patch.setattr(axes.Axes, "cost", staticmethod(lambda *_: cost))
+        yield
+
+
+@pytest.mark.parametrize("how", ["as it likes", "in tiny blocks of pairs", "along the axes"])
 @settings(max_examples=400)
-@given(worlds())
-def test_exact_risk_is_what_enumeration_of_the_definition_gives(world):
-    chances = world.chances
-    risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
+@given(world=worlds())
+def test_exact_risk_is_what_enumeration_of_the_definition_gives(world, how):
+    if how == "along the axes":  # which is never chosen when the series would not end
+        mechanism = world.errors.on(world.space)
+        assume(mechanism.factors and max(world.pi) * largest_move(mechanism) <= 0.9)
+    with working(how):
+        risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
 
     for cell, found in zip(world.cells, risk.by_cell, strict=True):
         wanted = oracle.identification_risk(
-            cell, world.units, misclassify=chances.get, include=world.include
+            cell, world.units, misclassify=world.misclassify, include=world.include
         )
         assert found == pytest.approx(wanted or 0.0, abs=1e-12, rel=1e-12)
 
@@ -31,7 +50,6 @@ def test_exact_risk_is_what_enumeration_of_the_definition_gives(world):
 @given(worlds())
 def test_known_to_be_in_the_sample_is_the_definition_on_the_sample_itself(world):
     """B known to be in the sample: everybody is sampled and the sample is the population."""
-    chances = world.chances
     original = mm.Microdata(world.space, np.array(world.units))
     drawn = world.errors.on(original).draw(original.codes, rng=1)
     release = mm.Release(original, original.with_codes(drawn), world.errors)
@@ -40,7 +58,7 @@ def test_known_to_be_in_the_sample_is_the_definition_on_the_sample_itself(world)
     for record, found in zip(risk.records, risk.by_cell, strict=True):
         cell = tuple(int(code) for code in drawn[record])
         wanted = oracle.identification_risk(
-            cell, world.units, misclassify=chances.get, include=lambda _: 1
+            cell, world.units, misclassify=world.misclassify, include=lambda _: 1
         )
         assert found == pytest.approx(wanted or 0.0, abs=1e-12, rel=1e-12)
 
@@ -102,19 +120,32 @@ def test_populations_that_share_no_released_cell_do_not_touch_each_other(world):
     assert twice.by_cell == pytest.approx(risk.by_cell, rel=1e-12)
 
 
-@given(worlds(most_units=12), st.sampled_from([0.01, 0.3, 0.8]))
-def test_working_along_the_axes_gives_what_pairs_give(world, pi):
-    mechanism = world.errors.on(world.space)
-    assume(mechanism.factors and pi * largest_move(mechanism) <= 0.9)
-    cells, population = world.sample.codes, world.population
-    chance = np.full(len(cells), pi)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(axes.Axes, "cost", staticmethod(lambda *_: np.inf))
-        by_pairs = rivals(mechanism, population, cells, pi=chance)
-        moved_by_pairs = moved_in(mechanism, population, cells)
-        patch.setattr(axes.Axes, "cost", staticmethod(lambda *_: -1.0))
-        by_axes = rivals(mechanism, population, cells, pi=chance)
-        moved_by_axes = moved_in(mechanism, population, cells)
+@pytest.mark.parametrize("how", ["as it likes", "in tiny blocks of pairs", "along the axes"])
+@pytest.mark.parametrize("seed", range(30))
+def test_sums_over_true_cells_are_those_of_the_whole_matrix(seed, how):
+    """Crossed keys, matrices that depend on two keys, and a K x K array to check them with."""
+    rng = np.random.default_rng(seed)
+    space = mm.KeySpace(
+        mm.Key(f"key{c}", range(size)) for c, size in enumerate(rng.integers(2, 4, 5))
+    )
 
-    assert by_axes.weighted == pytest.approx(by_pairs.weighted, rel=1e-12, abs=1e-12)
-    assert moved_by_axes == pytest.approx(moved_by_pairs, rel=1e-12, abs=1e-12)
+    def matrix(*keys):
+        size = int(np.prod([space.sizes[c] for c in keys]))
+        return rng.dirichlet(np.full(size, 0.7), size)
+
+    cells = list(product(range(space.sizes[1]), range(space.sizes[4])))
+    varying = mm.by(("key1", "key4"), {cell: matrix(3, 0) for cell in cells})
+    errors = mm.Misclassification({("key3", "key0"): varying, "key2": matrix(2)})
+    every = space.codes(np.arange(space.size))
+    population = mm.KeyTable.of(space, every[rng.integers(0, space.size, 60)])
+    mechanism, pi = errors.on(space), rng.choice([0.01, 0.3, 0.85], space.size)
+    true, released = np.divmod(np.arange(space.size**2), space.size)
+    P = mechanism.prob(true=every[true], released=every[released]).reshape(space.size, -1)
+    np.fill_diagonal(P, 0)
+    with working(how):
+        found = rivals(mechanism, population, every, pi=pi)
+        moved = moved_in(mechanism, population, every)
+
+    F = population.lookup(every)
+    assert found.weighted == pytest.approx(F @ (P / (1 - pi * P)), rel=1e-12, abs=1e-12)
+    assert moved == pytest.approx(F @ P, rel=1e-12, abs=1e-12)

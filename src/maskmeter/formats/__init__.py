@@ -23,8 +23,8 @@ def scan(path: str | Path) -> pl.LazyFrame:
     path = Path(path)
     family = _family(path)
     if not path.is_file():
-        found = "a directory" if path.is_dir() else "nothing"
-        message = f"Cannot read {path.name!r}: {found} was found there, not a file."
+        reason = "it is a directory" if path.is_dir() else "there is no such file"
+        message = f"Cannot read {str(path)!r}: {reason}."
         raise FileError(message)
     if path.stat().st_size == 0:
         message = f"Cannot read {path.name!r}: the file is empty."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from maskmeter._checks import check_distinct
@@ -19,14 +20,20 @@ ADVICE = (
     " or it was cut short."
 )
 
-_TAIL = 1 << 20
+_CHUNK = 1 << 24
 
 
 def scan(path: Path) -> pl.LazyFrame:
     """Return a lazy frame of text columns; an empty field is a missing value."""
     header = _header(path)
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+        message = (
+            f"Cannot read {path.name!r}: its first row has one field that holds semicolons, tabs or"
+            " bars. Save the file with commas."
+        )
+        raise FileError(message)
     check_distinct(header)
-    _refuse_cut_off(path, fields=len(header))
+    _refuse_short_rows(path, fields=len(header))
     frame = pl.scan_csv(path, infer_schema=False, null_values="", glob=False)
     frame.collect_schema()
     return frame
@@ -42,25 +49,39 @@ def collect(frame: pl.LazyFrame) -> pl.DataFrame:
 
 def _header(path: Path) -> list[str]:
     """Return the names in the first row, before the reader can rename duplicates."""
+    with path.open("rb") as raw:
+        beginning = raw.read(_CHUNK)
+    if b"\r" in beginning and b"\n" not in beginning:
+        message = f"Cannot read {path.name!r}: its lines end with CR alone. Save it with LF."
+        raise FileError(message)
     with path.open(newline="", encoding="utf-8-sig") as file:
         return next(csv.reader(file), [])
 
 
-def _refuse_cut_off(path: Path, *, fields: int) -> None:
-    """Refuse a file whose last row stops short: the reader would fill it with missing values."""
+def _refuse_short_rows(path: Path, *, fields: int) -> None:
+    """Refuse a file with rows that stop short: the reader would fill them with missing values.
+
+    The last row of a file that was cut off is one. Rows with too many fields the reader refuses.
+    """
+    commas, lines, quoted, last = 0, 0, False, b"\n"
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _TAIL))
-        tail = file.read()
-    if tail.endswith((b"\n", b"\r")):
-        return
-    start = tail.rfind(b"\n")
-    # An odd number of quotes means that the line break was inside a quoted field.
-    while start > 0 and tail.count(b'"', start) % 2:
-        start = tail.rfind(b"\n", 0, start)
-    last = next(csv.reader([tail[start + 1 :].decode(errors="replace")]), [])
-    if len(last) < fields:
+        while chunk := file.read(_CHUNK):
+            last = chunk[-1:]
+            if quoted or b'"' in chunk:
+                chunk, quoted = _outside_quotes(chunk, quoted=quoted)
+            commas += chunk.count(b",")
+            lines += chunk.count(b"\n")
+    lines += last != b"\n"
+    if commas < (fields - 1) * lines:
         message = (
-            f"Cannot read {path.name!r}: its last row has {len(last)} of {fields} fields."
-            " The file was cut short; copy it again."
+            f"Cannot read {path.name!r}: some of its {lines - 1:,} rows are blank or have fewer than"
+            f" {fields} fields. If only the last one has, the file was cut short: copy it again."
         )
         raise FileError(message)
+
+
+def _outside_quotes(chunk: bytes, *, quoted: bool) -> tuple[bytes, bool]:
+    """Return the bytes that are not inside quotes, and whether the chunk ends inside them."""
+    text = np.frombuffer(chunk, dtype=np.uint8)
+    inside = np.bitwise_xor.accumulate(text == ord('"')) ^ quoted
+    return text[~inside].tobytes(), bool(inside[-1])

@@ -51,7 +51,5 @@ def _split(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
         keep[giver] -= 1 - keep[filled]
         if keep[giver] < 1:
             small.append(large.pop())
-    # Rounding leaves some columns a hair below one; an impossible category must stay impossible.
-    rest = [c for c in small + large if probabilities[c] > 0]
-    keep[rest] = 1
+    keep[small + large] = 1  # what rounding left a hair below
     return keep, other

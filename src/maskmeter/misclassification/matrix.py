@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from maskmeter._checks import locked
+from maskmeter._checks import is_number, locked, shown
 from maskmeter.errors import CategoryError, MatrixError
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from maskmeter.keys import Key
 
-_TOLERANCE = 1e-9
+_LARGEST = 20_000  # categories: a matrix of 3 GB
+_TOLERANCE = 1e-6  # rows that were rounded to single precision are made to sum to one
 
 
 def stay_or_move(size: int, *, stay: float) -> NDArray[np.float64]:
@@ -26,17 +27,18 @@ def stay_or_move(size: int, *, stay: float) -> NDArray[np.float64]:
 
     The rest is shared equally between the other categories.
 
-    >>> stay_or_move(3, stay=0.8).tolist()
+    >>> stay_or_move(3, stay=0.8).round(12).tolist()
     [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
     """
-    if not 0 <= stay <= 1:
-        message = f"`stay` must be a probability between 0 and 1, not {stay!r}."
+    if not is_number(stay) or not 0 <= stay <= 1:
+        message = f"`stay` must be a probability between 0 and 1, not {shown(stay)}."
         raise MatrixError(message)
-    if size < 2:  # noqa: PLR2004 - one to stay in and one to move to
-        message = f"`size` must be at least two categories, not {size!r}."
+    if not isinstance(size, int | np.integer) or not 2 <= size <= _LARGEST:  # noqa: PLR2004 - one to stay in, one to move to
+        message = (
+            f"`size` must be a number of categories from 2 to {_LARGEST:,}, not {shown(size)}."
+        )
         raise MatrixError(message)
-    # Rounded to 15 digits, so that a row shows 0.1 and not 0.09999999999999998.
-    P = np.full((size, size), round((1 - stay) / (size - 1), 15))
+    P = np.full((size, size), (1 - stay) / (size - 1))
     np.fill_diagonal(P, stay)
     return P
 
@@ -56,6 +58,10 @@ class Matrix:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        """Return the size: categories stay out of logs."""
+        return f"Matrix({len(self.P)} categories)"
+
     def follow(self, keys: Sequence[Key], name: str) -> NDArray[np.float64]:
         """Return the probabilities in the order of the categories of `keys`.
 
@@ -71,7 +77,10 @@ class Matrix:
             raise MatrixError(message)
         if self.categories is None:
             return self.P
-        order = np.array([_position(keys, label, name) for label in self.categories])
+        order = [_position(keys, label, name, row) for row, label in enumerate(self.categories)]
+        if len(set(order)) < size:
+            message = f"Two labels of the matrix for {name!r} stand for one category."
+            raise MatrixError(message)
         place = np.argsort(order)
         return self.P[np.ix_(place, place)]
 
@@ -91,17 +100,19 @@ def as_matrix(source: Any, *, name: str) -> Matrix:  # noqa: ANN401 - an array o
     labelled = _labelled(source, name)
     values, rows, columns = labelled if labelled is not None else (source, None, None)
     try:
-        P = np.array(values, dtype=np.float64)
+        P = np.array(values) if np.iscomplexobj(values) else np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise _refused(name, "it does not hold numbers in rows of equal length") from None
     _check_probabilities(P, name)
+    P = P / P.sum(axis=1, keepdims=True)
     if rows is None or columns is None:
-        return Matrix(locked(P / P.sum(axis=1, keepdims=True)))
-    order = _same_order(rows, columns, name)
-    return Matrix(locked((P / P.sum(axis=1, keepdims=True))[:, order]), tuple(rows))
+        return Matrix(locked(P))
+    return Matrix(locked(P[:, _same_order(rows, columns, name)]), tuple(rows))
 
 
 def _check_probabilities(P: NDArray[np.float64], name: str) -> None:
+    if np.iscomplexobj(P):
+        raise _refused(name, "its entries are complex numbers")
     if P.ndim != 2 or P.shape[0] != P.shape[1]:  # noqa: PLR2004 - rows and columns
         shape = " by ".join(map(str, P.shape)) or "a single number"
         raise _refused(name, f"it must be square, and it is {shape}")
@@ -115,7 +126,7 @@ def _check_probabilities(P: NDArray[np.float64], name: str) -> None:
         total = P[worst].sum()
         hint = (
             ". Its columns do: give P[true, released], the transpose"
-            if np.allclose(P.sum(axis=0), 1)
+            if (np.abs(P.sum(axis=0) - 1) <= _TOLERANCE).all()
             else ""
         )
         raise _refused(
@@ -131,10 +142,17 @@ def _labelled(source: Any, name: str) -> tuple[Any, list[Any], list[Any]] | None
         raise _refused(name, "two of its columns have the same label") from None
     if not isinstance(frame, nw.DataFrame):
         return None
-    if frame.implementation.is_pandas_like():
+    first = next(iter(frame.schema.values()))
+    if frame.implementation.is_pandas_like() and first.is_numeric():
         return source.to_numpy(), source.index.tolist(), source.columns.tolist()
     if len(frame.columns) < 2:  # noqa: PLR2004 - labels and at least one column
         raise _refused(name, "its first column must hold the true categories")
+    if first.is_float():
+        raise _refused(
+            name,
+            "the first column of a frame must hold the true categories, and this one holds"
+            " probabilities; without labels, give an array",
+        )
     labels, *columns = frame.columns
     return frame.select(columns).to_numpy(), frame[labels].to_list(), columns
 
@@ -148,15 +166,15 @@ def _same_order(rows: list[Any], columns: list[Any], name: str) -> list[int]:
     return [texts.index(text) for text in wanted]
 
 
-def _position(keys: Sequence[Key], label: Any, name: str) -> int:  # noqa: ANN401 - a category, or one for each key
+def _position(keys: Sequence[Key], label: Any, name: str, row: int) -> int:  # noqa: ANN401 - a category, or one for each key
     """Return the row of a label; crossed keys are labelled by a tuple of categories."""
     parts = (label,) if len(keys) == 1 else label
     try:
         codes = [key.code(part) for key, part in zip(keys, parts, strict=True)]
-    except CategoryError:
+    except (CategoryError, TypeError, ValueError):
         message = (
-            f"The matrix for {name!r} has the label {label!r}, which is not one of the categories"
-            " of that key."
+            f"The label of row {row + 1} of the matrix for {name!r} is not one of the categories of"
+            " that key. Label rows by category, or give an array in the order of the categories."
         )
         raise MatrixError(message) from None
     return int(np.ravel_multi_index(codes, [key.size for key in keys]))

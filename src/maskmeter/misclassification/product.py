@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
@@ -9,16 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from maskmeter._checks import locked
 from maskmeter._random import RandomSource, seed_of, uniforms
-from maskmeter.errors import MatrixError
-from maskmeter.keys import Key, KeySpace
+from maskmeter.errors import InputError, MatrixError
+from maskmeter.keys import Key, KeySpace, check_codes
 from maskmeter.misclassification.alias import AliasTable
 from maskmeter.misclassification.matrix import Matrix, as_matrix
-from maskmeter.strata import NOTHING, By
+from maskmeter.strata import By
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from maskmeter.keys import CellNumbers, Codes
@@ -45,9 +45,19 @@ class Misclassification:
     matrices: tuple[tuple[Crossed, Declared], ...]
 
     def __init__(self, matrices: Mapping[Any, Any]) -> None:
+        if not isinstance(matrices, Mapping):
+            message = "Give a dictionary: a matrix for each misclassified key, such as {'lad': P}."
+            raise MatrixError(message)
         declared = []
         for key, source in matrices.items():
-            names = (key,) if isinstance(key, str) else tuple(key)
+            names = (key,) if isinstance(key, str) else key
+            if (
+                not isinstance(names, tuple)
+                or not names
+                or not all(isinstance(n, str) for n in names)
+            ):
+                message = "A matrix belongs to the name of a key, or to a tuple of names."
+                raise MatrixError(message)
             check = partial(as_matrix, name=" x ".join(names))
             checked = source.map(check) if isinstance(source, By) else check(source)
             declared.append((names, checked))
@@ -60,7 +70,7 @@ class Misclassification:
 
     def on(self, data: KeySpace | Microdata | KeyTable) -> Mechanism:
         """Return the misclassification of the keys of a file, with its three verbs."""
-        space = data if isinstance(data, KeySpace) else data.space
+        space = _space_of(data)
         factors = tuple(_factor(names, declared, space) for names, declared in self.matrices)
         return Mechanism(space, factors, self)
 
@@ -113,7 +123,7 @@ class Mechanism:
 
     def on(self, data: KeySpace | Microdata | KeyTable) -> Mechanism:
         """Return the same misclassification on the keys of another file, matched by label."""
-        space = data if isinstance(data, KeySpace) else data.space
+        space = _space_of(data)
         return self if space == self.space else _relabelled(self).on(space)
 
     @cached_property
@@ -136,7 +146,7 @@ class Mechanism:
         >>> Misclassification({"sex": [[0.9, 0.1], [0.2, 0.8]]}).on(sex).prob(released=[[1]], true=[[0]])
         array([0.1])
         """
-        released, true = np.atleast_2d(released), np.atleast_2d(true)
+        released, true = check_codes(released, self.space), check_codes(true, self.space)
         same = [released[:, c] == true[:, c] for c in self.untouched]
         result = np.all(same, axis=0) if same else np.ones(max(len(released), len(true)))
         result = np.asarray(result, dtype=np.float64)
@@ -158,6 +168,7 @@ class Mechanism:
         first record, so that a file can be drawn in parts.
         """
         seed = seed_of(rng)
+        codes = check_codes(codes, self.space)
         drawn = np.array(codes, order="F")
         for factor in self.factors:
             words = uniforms(seed, f"{label}/{factor.name}", start=start, stop=start + len(codes))
@@ -179,6 +190,14 @@ def as_mechanism(
     if isinstance(given, Mechanism | Misclassification):
         return given.on(space)
     return Misclassification({} if given is None else given).on(space)
+
+
+def _space_of(data: Any) -> KeySpace:  # noqa: ANN401 - anything a caller may pass
+    space = data if isinstance(data, KeySpace) else getattr(data, "space", None)
+    if not isinstance(space, KeySpace):
+        message = f"Give a sample, a population or its key space, not a {type(data).__name__}."
+        raise InputError(message)
+    return space
 
 
 def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
@@ -206,12 +225,16 @@ def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
 def _factor(names: Crossed, declared: Declared, space: KeySpace) -> Factor:
     keys = [space[name] for name in names]
     title = " x ".join(names)
-    whole = declared if isinstance(declared, By) else By((), (((), declared),), NOTHING)
-    strata, matrices = whole.strata(space)
+    whole = declared if isinstance(declared, By) else By((), (((), declared),))
+    strata, values = whole.strata(space)
+    # Strata that share one matrix are one stratum here: fewer to tell apart, fewer to work through.
+    distinct = {id(one): one for one in values}
+    strata = np.array([list(distinct).index(id(one)) for one in values])[strata]
+    matrices = list(distinct.values())
     by = tuple(space.index(name) for name in whole.keys)
     P = np.stack([one.follow(keys, title) for one in matrices])
     columns = tuple(space.index(name) for name in names)
-    return Factor(title, columns, tuple(key.size for key in keys), P, by, strata)
+    return Factor(title, columns, tuple(key.size for key in keys), locked(P), by, locked(strata))
 
 
 def _relabelled(mechanism: Mechanism) -> Misclassification:

@@ -42,7 +42,7 @@ def no_target_no_risk(risk: Array, population: Array) -> Array:
     return np.where(population > 0, risk, 0.0)
 
 
-def match_probability(stay: Array, population: Array, rivals: Rivals, *, pi: Array) -> Array:
+def match_probability(*, stay: Array, population: Array, rivals: Rivals, pi: Array) -> Array:
     """Return Pr(A = B) for a unique match, eq. (2.4).
 
     `[M_jj / (1 - pi_j M_jj)] / sum_k F_k M_jk / (1 - pi_j M_jk)`, with numerator and denominator
@@ -56,31 +56,31 @@ def match_probability(stay: Array, population: Array, rivals: Rivals, *, pi: Arr
     return np.where(rivals.certain > 0, among_certain, risk)
 
 
-def simple_match_probability(stay: Array, released: Array) -> Array:
+def simple_match_probability(*, stay: Array, released: Array) -> Array:
     """Return M_jj / F~_j, eq. (2.5), for small sampling fractions.
 
-    >>> simple_match_probability(np.array([0.9]), np.array([3.0])).tolist()
+    >>> simple_match_probability(stay=np.array([0.9]), released=np.array([3.0])).tolist()
     [0.3]
     """
     return ratio(stay, released)
 
 
-def small_error_probability(stay: Array, population: Array, released: Array, *, pi: Array) -> Array:
+def small_error_probability(*, stay: Array, population: Array, released: Array, pi: Array) -> Array:
     """Return eq. (2.6), for small misclassification. It is negative where that is not small.
 
     `(1/F_j) (1 - [F~_j - F_j M_jj] / [F_j M_jj / (1 - pi_j M_jj)])`; the paper prints F_jj for F_j.
     Multiplied out, so that M_jj = 0 gives 0.
 
     >>> one = np.array([1.0])
-    >>> small_error_probability(0.9 * one, 2 * one, 2 * one, pi=0 * one).round(4).tolist()
-    [0.4444]
+    >>> small_error_probability(stay=0.9 * one, population=2 * one, released=2 * one, pi=0 * one).round(4)
+    array([0.4444])
     """
     moved = released - population * stay
     return ratio(population * stay - moved * (1 - pi * stay), population**2 * stay)
 
 
 def diagonal_match_probability(
-    stay: Array, population: Array, released: Array, *, pi: Array
+    *, stay: Array, population: Array, released: Array, pi: Array
 ) -> Array:
     """Return eq. (2.7), which needs only the diagonal of the matrix.
 
@@ -88,18 +88,18 @@ def diagonal_match_probability(
     (1 - pi_j M_jj) above and below; the paper prints pi without its subscript.
 
     >>> one = np.array([1.0])
-    >>> diagonal_match_probability(one, 4 * one, 4 * one, pi=0.5 * one).tolist()
-    [0.25]
+    >>> diagonal_match_probability(stay=one, population=4 * one, released=4 * one, pi=0.5 * one)
+    array([0.25])
     """
     return ratio(stay, population * pi * stay**2 + released * (1 - pi * stay))
 
 
-def in_sample_match_probability(stay: Array, sample: Array, moved_in: Array) -> Array:
+def in_sample_match_probability(*, stay: Array, sample: Array, moved_in: Array) -> Array:
     """Return eq. (2.2), of Gouweleeuw et al., for an intruder who knows that B is in the sample.
 
     `M_jj f_j / sum_k M_jk f_k`, with the counts f of the original sample.
 
-    >>> in_sample_match_probability(np.array([0.5]), np.array([1.0]), np.array([1.5])).tolist()
-    [0.25]
+    >>> in_sample_match_probability(stay=np.array([0.5]), sample=np.array([1.0]), moved_in=np.array([1.5]))
+    array([0.25])
     """
     return ratio(stay * sample, stay * sample + moved_in)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._checks import check_distinct, locked
-from maskmeter.microdata import decode
+from maskmeter._checks import locked
+from maskmeter.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +32,7 @@ class Risk:
     records: NDArray[np.int64]
     by_cell: NDArray[np.float64]
     without_target: int
+    ruled: bool  # that a unique without a target has no risk
     assumptions: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -80,8 +80,8 @@ class Risk:
         lines = [headline]
         if self.without_target:
             lines.append(
-                f"{self.without_target:,} of the uniques are in cells where nobody in the"
-                " population truly is: no target, no risk."
+                f"{self.without_target:,} of the uniques are in cells where nobody in the population"
+                f" truly is: {'no target, no risk' if self.ruled else 'they count all the same'}."
             )
         if self.negative:
             lines.append(
@@ -93,13 +93,12 @@ class Risk:
 
     def to_frame(self) -> Any:  # noqa: ANN401 - the user's kind of frame
         """Return a row per sample unique: `record` (row number), released key values, `risk`."""
-        check_distinct(("record", *self.data.space.names, "risk"))
-        keys = decode(self.data.space, self.data.codes[self.records], like=self.data.frame)
-        backend = keys.implementation
-        record = nw.new_series("record", self.records, nw.Int64, backend=backend)
-        risk = nw.new_series("risk", self.by_cell, nw.Float64, backend=backend)
-        columns = [record, *(keys[name] for name in keys.columns), risk]
-        return nw.from_dict({column.name: column for column in columns}).to_native()
+        taken = {"record", "risk"} & set(self.data.space.names)
+        if taken:
+            message = f"{taken.pop()!r} is a column of the result: rename the key of that name."
+            raise InputError(message)
+        before, after = {"record": self.records}, {"risk": self.by_cell}
+        return self.data.rows_to_frame(self.records, before=before, after=after)
 
     def distribution(self) -> pl.DataFrame:
         """Return how many sample uniques have a risk in each twentieth of [0, 1].

@@ -1,0 +1,305 @@
+"""Data frames in and out: outside this module there are category codes and key spaces."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from maskmeter import formats
+from maskmeter._checks import check_distinct
+from maskmeter.errors import (
+    CategoryError,
+    ColumnNotFoundError,
+    InputError,
+    MissingValuesError,
+    WeightError,
+)
+from maskmeter.keys import Key, KeySpace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import Codes
+
+Missing = Literal["refuse", "category"]
+Keys: TypeAlias = "KeySpace | Iterable[str | Key] | Any"
+Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
+
+T = TypeVar("T")
+
+COUNT = "maskmeter: number of rows"
+
+
+def load(source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 - a path or any frame narwhals knows
+    """Return any source as an eager frame: the user's own kind, Polars for files and lazy engines."""
+    return _collected(_opened(source), source)
+
+
+def grouped(source: Any, keys: Sequence[str | Key]) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for load
+    """Return the distinct combinations of the keys with their number of rows, under COUNT.
+
+    The rows themselves stay in the engine that holds them.
+    """
+    frame = _opened(source)
+    names = check_columns(keys, frame.collect_schema().names(), source)
+
+    def counted() -> Frame:
+        return frame.group_by(names).agg(nw.len().alias(COUNT))
+
+    return _collected(_careful(counted), source)
+
+
+def check_columns(
+    keys: Sequence[str | Key],
+    columns: Sequence[str],
+    source: Any,  # noqa: ANN401 - as for load
+) -> list[str]:
+    """Return the names of the keys, which must be columns."""
+    names = [key if isinstance(key, str) else key.name for key in keys]
+    for name in names:
+        if name not in columns:
+            # A CSV without a header row would have a record listed here.
+            listed = not (isinstance(source, str | Path) and Path(source).suffix == ".csv")
+            raise ColumnNotFoundError(name, columns, listed=listed)
+        if not name or name == "*" or (name.startswith("^") and name.endswith("$")):
+            message = (
+                f"A key cannot be named {name!r}, which data frames read as a pattern: rename it."
+            )
+            raise InputError(message)
+    return names
+
+
+def listed_keys(keys: Keys) -> list[str | Key]:
+    """Return keys as a list of names or Key objects, whatever they were given as."""
+    keys = getattr(keys, "space", keys)  # a population or a sample lends its keys
+    if isinstance(keys, KeySpace):
+        return list(keys.keys)
+    if isinstance(keys, str | Key):
+        message = f"`keys` must be a list: write keys=[{keys!r}]."
+        raise InputError(message)
+    try:
+        listed = list(keys)
+    except TypeError:
+        listed = [None]
+    if hasattr(keys, "dtype") or not all(isinstance(key, str | Key) for key in listed):
+        message = "`keys` must be a list of column names (text) or mm.Key objects."
+        raise InputError(message)
+    names = [key if isinstance(key, str) else key.name for key in listed]
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        message = f"`keys` names {repeated!r} more than once."
+        raise InputError(message)
+    return listed
+
+
+def encode(
+    frame: nw.DataFrame[Any],
+    keys: Sequence[str | Key],
+    *,
+    missing: Missing,
+    rows: NDArray[np.int64] | None = None,
+) -> tuple[KeySpace, Codes]:
+    """Return the key space of a frame and the codes of its rows.
+
+    `rows` says how many records each row stands for, when that is not one.
+    """
+    if not len(frame):
+        message = "There are no records: the file or frame is empty."
+        raise InputError(message)
+    weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
+    pairs = [_encoded(frame, key, missing=missing, rows=weight) for key in keys]
+    space = KeySpace(key for key, _ in pairs)
+    codes = np.empty((len(frame), len(pairs)), dtype=space.code_type, order="F")
+    for position, (_, column) in enumerate(pairs):
+        codes[:, position] = column
+    return space, codes
+
+
+def decode(
+    space: KeySpace, codes: Codes, *, like: tuple[nw.DataFrame[Any], Codes] | None = None
+) -> nw.DataFrame[Any]:
+    """Return a frame of category values: Polars, or of the kind and types of a frame and its codes."""
+    columns = {}
+    for position, key in enumerate(space.keys):
+        wanted = codes[:, position].astype(np.int64)
+        if like is None:
+            columns[key.name] = nw.new_series(key.name, list(key.categories), backend="polars")[
+                wanted
+            ]
+        else:
+            columns[key.name] = _alike(key, wanted, like[0][key.name], like[1][:, position])
+    return nw.from_dict(columns)
+
+
+def _alike(key: Key, wanted: Codes, column: nw.Series[Any], codes: Codes) -> nw.Series[Any]:
+    """Return category values of the very type of a column, by taking them from its own rows."""
+    row = np.full(key.size, -1)
+    row[codes] = np.arange(len(codes))
+    if (row[wanted] >= 0).all():
+        return column[row[wanted]]
+
+    # Some category is not in the column: make its value, in a wider type if it does not fit.
+    for kind in (column.dtype, None):
+        with warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")  # what does not fit is checked below
+            values = nw.new_series(
+                key.name, list(key.categories), kind, backend=column.implementation
+            )
+            if values.null_count() == key.categories.count(None):
+                return values[wanted]
+    message = f"Column {key.name!r} cannot hold all categories of its key."
+    raise InputError(message)
+
+
+def weights_of(frame: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
+    """Return a column of numbers; what is missing or not a number is NaN."""
+    if not isinstance(name, str):
+        message = f"`weights` must be the name of a column, not a {type(name).__name__}."
+        raise WeightError(message)
+    if name not in frame.columns:
+        raise ColumnNotFoundError(name, frame.columns, listed=False)
+    column = frame[name]
+    if column.dtype == nw.String:  # CSV: the weights are the only column that is parsed
+        text = pl.Series(column.to_list(), dtype=pl.String)
+        return text.str.strip_chars().cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    if not column.dtype.is_numeric():
+        kind = type(column.dtype).__name__
+        message = f"Column {name!r} cannot hold weights: it holds {kind}, not numbers."
+        raise WeightError(message)
+    return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+
+
+def new_frame(columns: dict[str, NDArray[Any]], *, like: nw.DataFrame[Any]) -> dict[str, Any]:
+    """Return arrays as columns of the kind of another frame."""
+    backend = like.implementation
+    return {name: nw.new_series(name, values, backend=backend) for name, values in columns.items()}
+
+
+def _opened(source: Any) -> Frame:  # noqa: ANN401 - a path or any frame narwhals knows
+    """Return any source as a narwhals frame, lazy for files."""
+    if isinstance(source, str | Path):
+        return nw.from_native(formats.scan(Path(source).expanduser()))
+    try:
+        frame: Frame = nw.from_native(source)
+        names = frame.collect_schema().names()
+    except TypeError:
+        message = (
+            f"Cannot read an object of type {type(source).__name__}: give a path to a file, or a"
+            " data frame (Polars, pandas, PyArrow or another that narwhals knows)."
+        )
+        raise InputError(message) from None
+    except nw.exceptions.DuplicateError:
+        names = getattr(source, "column_names", None) or source.columns  # Arrow, else pandas
+        check_distinct(str(name) for name in names)
+        raise
+    except Exception:  # noqa: BLE001 - whatever a lazy engine raises may quote a record
+        raise InputError(_UNUSABLE) from None
+    if not all(isinstance(name, str) for name in names):
+        message = "Column names must be text: rename the columns of the data frame."
+        raise InputError(message)
+    check_distinct(names)
+    return frame
+
+
+_UNUSABLE = "The data frame cannot be worked with: run it on its own to see why."
+
+
+def _careful(action: Callable[[], T], message: str = _UNUSABLE) -> T:
+    """Return what an action on a frame gives; what the engine says may quote a record."""
+    try:
+        return action()
+    except Exception:  # noqa: BLE001 - see above
+        raise InputError(message) from None
+
+
+def _collected(frame: Frame, source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for load
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    native = nw.to_native(frame)
+    if isinstance(source, str | Path):
+        return nw.from_native(formats.collect(native, Path(source)))
+    if isinstance(native, pl.LazyFrame):
+        return nw.from_native(_careful(lambda: native.collect(engine="streaming")))
+    return _careful(lambda: frame.collect(backend="polars"))
+
+
+def _encoded(
+    frame: nw.DataFrame[Any], key: str | Key, *, missing: Missing, rows: NDArray[np.int64]
+) -> tuple[Key, NDArray[np.int64]]:
+    """Return one key and the codes of its column."""
+    name = key if isinstance(key, str) else key.name
+    column = frame[name]
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    absent = column.is_null().to_numpy()
+    if absent.any() and missing == "refuse":
+        lacking, records = int(rows[absent].sum()), int(rows.sum())
+        raise MissingValuesError(name, missing=lacking, records=records)
+    present = column.drop_nulls()
+    nested = f"Column {name!r} cannot be a key: it must hold text, numbers, dates or booleans."
+    observed = _careful(lambda: present.unique().to_list(), nested)
+    if isinstance(key, str):
+        categories = _declared(column) or _sorted(observed, name, nested)
+        key = Key(name, [*categories, None] if absent.any() else categories)
+    codes = np.empty(len(column), dtype=np.int64)
+    codes[~absent] = _codes(present, observed, key)
+    if absent.any():
+        codes[absent] = _missing_code(key)
+    return key, codes
+
+
+def _missing_code(key: Key) -> int:
+    code = key.position(None)
+    if code < 0:
+        message = (
+            f"Some records have no value for {key.name!r}, and missing is not among the categories"
+            ' they are to be read with: count the population with missing="category" too.'
+        )
+        raise CategoryError(message)
+    return code
+
+
+def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArray[np.int64]:
+    """Return the code of each value of a column that has no missing values."""
+    known = [key.position(value) for value in observed]
+    lost = known.count(-1)
+    if lost:
+        kind = type(column.dtype).__name__
+        message = (
+            f"{lost} of the {len(observed)} values found in {key.name!r} are not among its"
+            f" {key.size} categories. This column holds {kind}; text and numbers never match, and a"
+            " CSV always holds text. Use the same kind of file for both, or give all categories."
+        )
+        raise CategoryError(message)
+    if column.dtype == nw.Object:
+        table = dict(zip(observed, known, strict=True))
+        return np.array([table[value] for value in column.to_list()])
+    return column.replace_strict(observed, known, return_dtype=nw.Int64).to_numpy()
+
+
+def _declared(column: nw.Series[Any]) -> list[Hashable]:
+    """Return the categories in their declared order, or nothing when the column declares none."""
+    if isinstance(column.dtype, nw.Enum):
+        return list(column.dtype.categories)
+    native = column.to_native()
+    if getattr(getattr(native, "type", None), "ordered", False):  # an Arrow dictionary
+        return native.unify_dictionaries().chunk(0).dictionary.to_pylist()  # type: ignore[no-any-return]
+    return []
+
+
+def _sorted(values: list[Any], name: str, nested: str) -> list[Hashable]:
+    distinct = _careful(lambda: list(dict.fromkeys(values)), nested)  # 0.0 and -0.0 are one value
+    try:
+        return sorted(distinct)
+    except TypeError:
+        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+        message = f"Values of {name!r} cannot be put in order (types: {kinds}): make them all text."
+        raise CategoryError(message) from None

@@ -1,0 +1,198 @@
+"""The sample uniques of a file, and all that the equations need to know about their cells."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from maskmeter._random import RandomSource, seed_of
+from maskmeter.errors import CategoryError, InputError, PopulationMismatchWarning
+from maskmeter.microdata import Microdata
+from maskmeter.misclassification import (
+    Mechanism,
+    Misclassification,
+    Rivals,
+    as_mechanism,
+    moved_in,
+    rivals,
+)
+from maskmeter.perturb import Release
+from maskmeter.risk.result import Risk
+from maskmeter.table import KeyTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import Codes
+
+    Array = NDArray[np.float64]
+
+Errors: TypeAlias = "Misclassification | Mechanism | Mapping[Any, Any] | None"
+
+_UNITS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Uniques:
+    """Cells that hold one record of the released file, beside the counts they are held against.
+
+    `counts` are those of the population, or of the original sample when the intruder knows who is
+    in it. `original` is None when the true keys of the records are not known.
+    """
+
+    released: Microdata
+    original: Microdata | None
+    mechanism: Mechanism
+    counts: KeyTable
+    records: NDArray[np.int64]
+
+    @classmethod
+    def against(cls, counts: KeyTable, data: Release | Microdata, errors: Errors = None) -> Uniques:
+        """Return the uniques of a release, or of a sample that may be recorded with errors."""
+        if isinstance(data, Release):
+            if errors is not None:
+                message = "A release knows its misclassification: leave `misclassification` out."
+                raise InputError(message)
+            released, errors = data.released, data.misclassification
+            original: Microdata | None = data.original
+        else:
+            released, original = data, data if errors is None else None
+        counts = counts.onto(released.space)
+        # First on the sample's own keys, so that an array follows the categories its user sees.
+        mechanism = as_mechanism(errors, released.space).on(counts.space)
+        numbers = released.space.number(released.codes)
+        _, row, times = np.unique(numbers, return_index=True, return_counts=True)
+        return cls(released, original, mechanism, counts, np.sort(row[times == 1]))
+
+    @cached_property
+    def cells(self) -> Codes:
+        """Codes of the cells."""
+        return self.released.codes[self.records]
+
+    @cached_property
+    def own(self) -> Array:
+        """F_j: how many units truly are in the cell."""
+        return self.counts.lookup(self.cells).astype(np.float64)
+
+    @cached_property
+    def stay(self) -> Array:
+        """M_jj: the probability of being recorded there."""
+        return self.mechanism.stay(self.cells)
+
+    @property
+    def pi(self) -> Array:
+        """Inclusion probability; without misclassification it does not matter."""
+        if not self.mechanism.factors:
+            return np.zeros(len(self.records))
+        return (self.original or self.released).inclusion(self.cells)
+
+    @property
+    def expected(self) -> Array:
+        """F~_j to expect: `sum_k F_k M_jk`."""
+        return self.own * self.stay + self.moved_in
+
+    @property
+    def moved_in(self) -> Array:
+        """The part of it that comes from other cells."""
+        return moved_in(self.mechanism, self.counts, self.cells)
+
+    def rivals(self, pi: Array) -> Rivals:
+        """Return the rivals of a correct match in (2.4)."""
+        return rivals(self.mechanism, self.counts, self.cells, pi=pi)
+
+    def risk(self, measure: str, values: Array, *assumptions: str, ruled: bool = True) -> Risk:
+        """Return the result of a measure; `ruled` says that no target meant no risk."""
+        known = (
+            "misclassification matrix known" if self.mechanism.factors else "nothing misclassified"
+        )
+        return Risk(
+            measure,
+            self.released,
+            self.records,
+            values,
+            without_target=int((self.own == 0).sum()),
+            ruled=ruled,
+            assumptions=(known, *assumptions),
+        )
+
+    def realised(self, rng: RandomSource) -> Array:
+        """Return the released counts of one misclassified population.
+
+        Sampled units keep their released values (a unique is one of its own cell); the others are
+        drawn once.
+        """
+        if self.original is None:
+            message = (
+                "Realised counts need the true keys of the sampled units, which are not known for a"
+                ' sample recorded with error: use released_counts="expected".'
+            )
+            raise InputError(message)
+        outside = unsampled(self.counts, self.original)
+        if (outside < 0).any():
+            message = "Realised counts need a population that contains the sample, cell by cell."
+            raise InputError(message)
+        seed, space, codes = seed_of(rng), self.counts.space, self.counts.codes
+        wanted, order = np.unique(space.number(self.cells), return_inverse=True)
+        total, ends = np.ones(len(wanted)), np.cumsum(outside)
+        for start in range(0, int(ends[-1]) if len(wanted) else 0, _UNITS_AT_ONCE):
+            stop = min(start + _UNITS_AT_ONCE, int(ends[-1]))
+            units = codes[np.searchsorted(ends, np.arange(start, stop), side="right")]
+            drawn = self.mechanism.draw(units, rng=seed, label="population", start=start)
+            numbers = space.number(drawn)
+            place = np.minimum(np.searchsorted(wanted, numbers), len(wanted) - 1)
+            total += np.bincount(place[wanted[place] == numbers], minlength=len(wanted))
+        return total[order]
+
+
+def check_data(data: object) -> None:
+    """Refuse what is neither a release nor a sample."""
+    if not isinstance(data, Release | Microdata):
+        message = f"Give a release or a sample (mm.read), not a {type(data).__name__}."
+        raise InputError(message)
+
+
+def check_population(population: object, data: Release | Microdata) -> None:
+    """Refuse what is not the population that a sample may have been drawn from."""
+    if not isinstance(population, KeyTable):
+        message = f"Give the population as counts (mm.count), not as a {type(population).__name__}."
+        raise InputError(message)
+    sample = data.original if isinstance(data, Release) else data
+    counts = population.onto(sample.space)
+    for position, key in enumerate(sample.space.keys):
+        size = counts.space.keys[position].size
+        seen = np.bincount(sample.codes[:, position], minlength=size) > 0
+        there = np.bincount(counts.codes[:, position], minlength=size) > 0
+        lost = int((seen & ~there).sum())
+        if lost:
+            message = (
+                f"Nobody in the population has {lost} of the {int(seen.sum())} categories of"
+                f" {key.name!r} that are seen in the sample. Count the population that the sample"
+                " was drawn from, and hold the column as the same type in both files (text and"
+                " numbers never match)."
+            )
+            raise CategoryError(message)
+
+
+def warn_if_short(population: KeyTable, sample: Microdata) -> None:
+    """Warn when the population cannot hold the sample."""
+    short = int((unsampled(population.onto(sample.space), sample) < 0).sum())
+    if short:
+        message = (
+            f"In {short:,} cells the population has fewer units than the sample: it is not the"
+            " population that the sample was drawn from, and risks are only as good as its counts."
+        )
+        warnings.warn(message, PopulationMismatchWarning, stacklevel=4)
+
+
+def unsampled(population: KeyTable, sample: Microdata) -> NDArray[np.int64]:
+    """Return the units of each population cell that are not in the sample, negative if too few."""
+    place, there = population.find(sample.codes)
+    rest = population.counts - np.bincount(place[there], minlength=len(population))
+    lost = len(np.unique(population.space.number(sample.codes[~there])))
+    return np.append(rest, -np.ones(lost, dtype=np.int64))
