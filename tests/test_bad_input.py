@@ -537,3 +537,108 @@ class TestArguments:
         path = tmp_path / "people.csv"
         path.write_text(f"sex,age\r{SECRET},1\rm,2\r", encoding="utf-8", newline="")
         refuse(lambda: mm.read(path, keys=["sex"]), "CR alone")
+
+
+class TestPerturbation:
+    space = mm.KeySpace([mm.Key("lad", "abc"), mm.Key("sex", "fm"), mm.Key("age", [1, 2])])
+    data = mm.Microdata(
+        space, np.column_stack([np.arange(60) % 3, np.arange(60) % 2, np.arange(60) // 30])
+    )
+
+    @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), "0.1", True, None, [0.1]])
+    def test_rates_that_are_none(self, rate):
+        refuse(lambda: mm.Swap("lad", rate), "between 0 and 1")
+        refuse(lambda: mm.Swap("lad", mm.by("sex", {"f": rate})), "between 0 and 1")
+
+    @pytest.mark.parametrize("stay", [-0.1, 1.1, float("nan"), "0.1"])
+    def test_stay_and_blend_that_are_none(self, stay):
+        refuse(lambda: mm.Pram("lad", stay), "between 0 and 1")
+        refuse(lambda: mm.Pram("lad", 0.5, blend=stay), "between 0 and 1")
+        refuse(lambda: mm.design_pram(self.data, "lad", stay_at_most=stay), "between 0 and 1")
+
+    def test_pram_without_a_matrix_or_with_two(self):
+        refuse(lambda: mm.Pram("lad"), "either `stay` or `matrix`")
+        refuse(lambda: mm.Pram("lad", 0.8, matrix=np.eye(3)), "either `stay` or `matrix`")
+
+    @pytest.mark.parametrize("step", [mm.Swap("ladd", 0.1), mm.Pram("ladd", 0.9)])
+    def test_no_such_key(self, step):
+        refuse(lambda: step.apply(self.data), "No key named 'ladd'", "Did you mean 'lad'?")
+
+    def test_strata_by_the_key_itself(self):
+        refuse(lambda: mm.Swap("lad", mm.by("lad", {"a": 0.1}, otherwise=0.0)), "itself perturbed")
+        refuse(lambda: mm.Swap("lad", 0.1, within=("lad",)), "itself perturbed")
+        refuse(lambda: mm.Pram("lad", mm.by("lad", {"a": 0.1}, otherwise=0.0)), "itself perturbed")
+
+    def test_strata_by_a_key_that_another_step_perturbs(self):
+        aimed = mm.Swap("lad", mm.by("sex", {"f": 0.1}, otherwise=0.5))
+        steps = [mm.Pram("sex", 0.9), aimed]
+        for order in (steps, steps[::-1]):
+            refuse(lambda order=order: mm.protect(self.data, order), "itself misclassified")
+
+    def test_unknown_categories(self):
+        step = mm.Swap("lad", mm.by("sex", {"x": 0.1}, otherwise=0.5))
+        refuse(lambda: step.apply(self.data), "'x' is not one of the 2 categories of 'sex'")
+        refuse(lambda: mm.Swap("lad", mm.by("sex", {"f": 0.1})).apply(self.data), "1 of 2")
+        forbidden = mm.Pram("lad", 0.5, forbidden=[("a", "z")])
+        refuse(lambda: forbidden.apply(self.data), "'z' is not one of the 3 categories of 'lad'")
+        refuse(
+            lambda: mm.design_pram(self.data, "lad", stay_at_most={"z": 0.5}), "'z' is not one of"
+        )
+
+    def test_forbidden_moves_that_are_not_pairs(self):
+        refuse(lambda: mm.Pram("lad", 0.5, forbidden=["abc"]), "(true, released)")
+        crossed = mm.Pram(("lad", "sex"), 0.5, forbidden=[("a", "b")])
+        refuse(lambda: crossed.apply(self.data), "names 2 categories on each side")
+
+    def test_overlapping_keys(self):
+        steps = [mm.Swap(("lad", "sex"), 0.1), mm.Pram("lad", 0.9)]
+        refuse(lambda: mm.protect(self.data, steps), "more than one matrix")
+
+    def test_steps_of_one_name(self):
+        refuse(lambda: mm.protect(self.data, [mm.Swap("lad", 0.1), mm.Swap("lad", 0.2)]), "label=")
+
+    @pytest.mark.parametrize("steps", [[], mm.Swap("lad", 0.1), ["swap"], None])
+    def test_no_steps(self, steps):
+        refuse(lambda: mm.protect(self.data, steps), "list of steps")
+
+    def test_no_microdata(self):
+        refuse(lambda: mm.Swap("lad", 0.1).apply(PEOPLE), "mm.read")
+
+    @pytest.mark.parametrize("step", [mm.Swap("lad", 0.1), mm.Pram("lad", 0.9)])
+    def test_fewer_than_two_records(self, step):
+        one = mm.Microdata(self.space, [[0, 0, 0]])
+        refuse(lambda: step.apply(one), "at least two records")
+
+    @pytest.mark.parametrize("step", [mm.Swap, mm.Pram])
+    def test_a_stratum_with_a_single_category(self, step):
+        codes = self.data.codes.copy()
+        codes[codes[:, 1] == 1, 0] = 2
+        data = mm.Microdata(self.space, codes)
+        aimed = step("lad", mm.by("sex", {"m": 0.5}, otherwise=0.0 if step is mm.Swap else 1.0))
+        refuse(lambda: aimed.apply(data), "same category of 'lad'")
+
+    def test_correction_of_what_cannot_be_corrected(self):
+        flat = {"lad": np.full((3, 3), 1 / 3)}
+        refuse(
+            lambda: mm.correct_counts(self.data, "lad", misclassification=flat),
+            "cannot be inverted",
+        )
+        refuse(lambda: mm.correct_counts(self.data, "lad", "lad"), "two different keys")
+        refuse(lambda: mm.correct_counts(self.data, "led"), "Did you mean 'lad'?")
+        refuse(lambda: mm.correct_counts(PEOPLE, "sex"), "released file")
+        release = mm.Swap("lad", 0.2).apply(self.data, rng=1)
+        refuse(lambda: mm.correct_counts(release, "lad"), "for PRAM only")
+
+    def test_designs_that_are_too_large(self):
+        space = mm.KeySpace([mm.Key("place", range(1500))])
+        data = mm.Microdata(space, np.arange(1500)[:, None])
+        refuse(lambda: mm.design_pram(data, "place", stay_at_most=0.5), "at most 1,000")
+
+    def test_bounds_for_crossed_keys(self):
+        refuse(
+            lambda: mm.design_pram(self.data, ("lad", "sex"), stay_at_most={"a": 0.5}), "one number"
+        )
+
+    def test_unknown_choices(self):
+        refuse(lambda: mm.Swap("lad", 0.1, description="exact"), "'balanced', 'nominal'")
+        refuse(lambda: mm.design_pram(self.data, "lad", stay_at_most=0.5, cost="x"), "'changes'")

@@ -115,3 +115,19 @@ def worlds(draw, *, most_units=6):
     cell = st.tuples(*(st.integers(0, size - 1) for size in sizes))
     units = draw(st.lists(cell, min_size=1, max_size=most_units))
     return World(sizes, found, stratum_keys, pi_key, pi, units)
+
+
+FILE_SIZES = {"lad": 4, "ward": 2, "sex": 2, "age": 3}
+FILE_SPACE = mm.KeySpace(mm.Key(name, range(size)) for name, size in FILE_SIZES.items())
+
+
+@st.composite
+def files(draw):
+    """A file with a few dozen records, some categories of which may be rare or absent."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    size = draw(st.integers(12, 60))
+    columns = [rng.choice(n, size, p=rng.dirichlet(np.full(n, 0.8))) for n in FILE_SIZES.values()]
+    codes = np.column_stack(columns)
+    codes[:2, 0] = 0, 1  # at least two districts
+    return mm.Microdata(FILE_SPACE, codes, fraction=0.1)

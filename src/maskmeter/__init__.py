@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from maskmeter.microdata import read as read
     from maskmeter.misclassification import Misclassification as Misclassification
     from maskmeter.misclassification import stay_or_move as stay_or_move
+    from maskmeter.perturb import Pram as Pram
     from maskmeter.perturb import Release as Release
+    from maskmeter.perturb import Swap as Swap
+    from maskmeter.perturb import correct_counts as correct_counts
+    from maskmeter.perturb import design_pram as design_pram
+    from maskmeter.perturb import protect as protect
     from maskmeter.risk import Risk as Risk
     from maskmeter.risk import approximate_risk as approximate_risk
     from maskmeter.risk import correctly_classified_risk as correctly_classified_risk
@@ -36,15 +41,20 @@ _HOME = {
     "MaskmeterWarning": "errors",
     "Microdata": "microdata",
     "Misclassification": "misclassification",
+    "Pram": "perturb",
     "Release": "perturb",
     "Risk": "risk",
+    "Swap": "perturb",
     "approximate_risk": "risk",
     "bernoulli_sample": "simulate",
     "by": "strata",
+    "correct_counts": "perturb",
     "correctly_classified_risk": "risk",
     "count": "table",
+    "design_pram": "perturb",
     "exact_risk": "risk",
     "in_sample_risk": "risk",
+    "protect": "perturb",
     "read": "microdata",
     "stay_or_move": "misclassification",
     "synthetic_census": "simulate",

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskmeter import formats
 from maskmeter._checks import check_choice, check_fraction, locked
-from maskmeter.errors import InputError, WeightError
+from maskmeter.errors import FileError, InputError, WeightError
 from maskmeter.frames import (
     Keys,
     Missing,
@@ -38,7 +39,23 @@ class Origin:
 
     frame: nw.DataFrame[Any]
     codes: Codes
-    path: Path | None
+    path: Path | None = None
+    state: tuple[int, int] | None = None  # size and time of change of the file
+
+    @classmethod
+    def of(cls, source: Any, frame: nw.DataFrame[Any], codes: Codes) -> Origin:  # noqa: ANN401 - as for read
+        """Return the origin of records that were read from a path or a frame."""
+        if not isinstance(source, str | Path):
+            return cls(frame, codes)
+        path = Path(source).expanduser()
+        return cls(frame, codes, path, _state(path))
+
+    def check_unchanged(self) -> Path:
+        """Return the path of the file, which must be as it was when it was read."""
+        if self.path is None or not self.path.is_file() or _state(self.path) != self.state:
+            message = f"{str(self.path)!r} is not as it was when it was read: read it again."
+            raise FileError(message)
+        return self.path
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +164,33 @@ class Microdata:
         like = None if self.origin is None else (self.origin.frame, self.origin.codes)
         return decode(self.space, codes, like=like)
 
+    def write(self, path: str | Path) -> None:
+        """Write the user's columns with the key values held here, in the format of the ending.
+
+        A CSV that came from a CSV differs from it in the changed fields only, byte for byte.
+        """
+        path = Path(path).expanduser()
+        origin = self.origin
+        formats.check_target(path, None if origin is None else origin.path)
+        if origin is not None and origin.path is not None and formats.keep_bytes(origin.path, path):
+            formats.delimited.rewrite(origin.check_unchanged(), path, self._changes(origin.codes))
+        else:
+            formats.write(self.to_frame(), path)
+
+    def _changes(self, before: Codes) -> dict[str, dict[int, str]]:
+        """Return the new text of every changed field: column, then row."""
+        changes = {}
+        for position, key in enumerate(self.space.keys):
+            now = self.codes[:, position]
+            rows = np.flatnonzero(now != before[:, position])
+            texts = ["" if value is None else str(value) for value in key.categories]
+            changes[key.name] = {int(row): texts[now[row]] for row in rows}
+        return changes
+
     def fingerprint(self) -> str:
         """Return a hash of the file the records came from, or of their keys if it was a frame."""
-        path = None if self.origin is None else self.origin.path
-        if path is not None and path.is_file():
-            with path.open("rb") as file:
+        if self.origin is not None and self.origin.path is not None:
+            with self.origin.check_unchanged().open("rb") as file:
                 return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
         digest = sha256(repr([(key.name, key.categories) for key in self.space.keys]).encode())
         digest.update(np.ascontiguousarray(self.codes).data)
@@ -199,8 +238,7 @@ def read(
     space, codes = encode(frame, listed, missing=missing)
     codes = locked(codes)
     weighed = None if weights is None else weights_of(frame, weights)
-    path = Path(source).expanduser() if isinstance(source, str | Path) else None
-    origin = Origin(frame, codes, path)
+    origin = Origin.of(source, frame, codes)
     try:
         return Microdata(space, codes, fraction=fraction, weights=weighed, origin=origin)
     except WeightError as error:
@@ -208,6 +246,11 @@ def read(
             raise
         message = f"Column {weights!r} cannot hold weights. {error}"
         raise WeightError(message) from None
+
+
+def _state(path: Path) -> tuple[int, int]:
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _check_weights(weights: NDArray[np.float64], records: int) -> None:

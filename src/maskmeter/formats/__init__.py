@@ -1,12 +1,15 @@
-"""Readers, one small module per family of formats; the family is chosen by the file's ending."""
+"""Readers and writers, one small module per family of formats; the family is chosen by the file's ending."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
 
 from maskmeter.errors import FileError, MaskmeterError
 from maskmeter.formats import delimited, parquet
+from maskmeter.formats.atomic import whole
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -44,6 +47,28 @@ def collect(frame: pl.LazyFrame, path: str | Path) -> pl.DataFrame:
         return _family(path).collect(frame)  # type: ignore[no-any-return]
     except Exception:  # noqa: BLE001 - whatever the reader raises may quote a record
         raise _unreadable(path) from None
+
+
+def check_target(path: Path, source: Path | None) -> None:
+    """Refuse to write where nothing can be written, or over the file that was read."""
+    _family(path)
+    if source is not None and path.exists() and path.samefile(source):
+        message = f"{str(path)!r} is the file that was read: write the protected file elsewhere."
+        raise FileError(message)
+    if not path.parent.is_dir():
+        message = f"Cannot write {str(path)!r}: there is no such directory."
+        raise FileError(message)
+
+
+def keep_bytes(source: Path, path: Path) -> bool:
+    """Return True when what is not changed can be copied byte for byte."""
+    return _family(source) is delimited and _family(path) is delimited
+
+
+def write(frame: Any, path: Path) -> None:  # noqa: ANN401 - the user's kind of frame
+    """Write a frame, whole or not at all."""
+    with whole(path) as unfinished:
+        _family(path).write(nw.from_native(frame, eager_only=True), unfinished)
 
 
 def _unreadable(path: Path) -> FileError:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING
+import re
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from maskmeter._checks import check_distinct
 from maskmeter.errors import FileError
+from maskmeter.formats.atomic import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    import narwhals.stable.v2 as nw
 
 ENDINGS = (".csv",)
 ADVICE = (
@@ -21,6 +26,7 @@ ADVICE = (
 )
 
 _CHUNK = 1 << 24
+_FIELD = re.compile(rb'("(?:[^"]|"")*"|[^,]*),')
 
 
 def scan(path: Path) -> pl.LazyFrame:
@@ -85,3 +91,44 @@ def _outside_quotes(chunk: bytes, *, quoted: bool) -> tuple[bytes, bool]:
     text = np.frombuffer(chunk, dtype=np.uint8)
     inside = np.bitwise_xor.accumulate(text == ord('"')) ^ quoted
     return text[~inside].tobytes(), bool(inside[-1])
+
+
+def write(frame: nw.DataFrame[Any], path: Path) -> None:
+    """Write a frame of any kind."""
+    frame.write_csv(path)
+
+
+def rewrite(source: Path, path: Path, changes: dict[str, dict[int, str]]) -> None:
+    """Write a copy of a CSV in which only some fields are changed: column, row, new text."""
+    header = _header(source)
+    by_row: dict[int, list[tuple[int, str]]] = {}
+    for name, texts in changes.items():
+        for row, text in texts.items():
+            by_row.setdefault(row, []).append((header.index(name), text))
+    with source.open("rb") as old, whole(path) as unfinished, unfinished.open("wb") as new:
+        for number, record in enumerate(_records(old), start=-1):  # the header is row -1
+            new.write(_changed(record, by_row[number]) if number in by_row else record)
+
+
+def _records(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the records of a CSV with their line ends; quoted fields may span lines."""
+    record = b""
+    for line in file:
+        record += line
+        if record.count(b'"') % 2 == 0:
+            yield record
+            record = b""
+    if record:
+        yield record
+
+
+def _changed(record: bytes, changes: list[tuple[int, str]]) -> bytes:
+    """Return a record with some fields replaced, quoted where they were or need to be."""
+    body = record.rstrip(b"\r\n")
+    fields = _FIELD.findall(body + b",")
+    for column, text in changes:
+        raw = text.encode()
+        if fields[column].startswith(b'"') or any(mark in raw for mark in b',"\r\n'):
+            raw = b'"' + raw.replace(b'"', b'""') + b'"'
+        fields[column] = raw
+    return b",".join(fields) + record[len(body) :]

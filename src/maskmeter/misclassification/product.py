@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -126,11 +126,33 @@ class Mechanism:
         space = _space_of(data)
         return self if space == self.space else _relabelled(self).on(space)
 
+    def then(self, later: Mechanism) -> Mechanism:
+        """Return this misclassification followed by another one, on the same keys.
+
+        Matrices of the same key are multiplied; other keys stand side by side.
+        """
+        matrices = dict(self.declared.matrices)
+        for names, second in later.declared.matrices:
+            first = matrices.get(names)
+            matrices[names] = (
+                second if first is None else _chained(first, second, names, self.space)
+            )
+        return Misclassification(matrices).on(self.space)
+
     @cached_property
     def untouched(self) -> tuple[int, ...]:
         """Positions of the keys that are never misclassified."""
         touched = {c for factor in self.factors for c in factor.columns}
         return tuple(c for c in range(len(self.space.keys)) if c not in touched)
+
+    def factor_of(self, name: str) -> Factor:
+        """Return the matrices of a key; one that is never misclassified has the identity."""
+        column = self.space.index(name)
+        for factor in self.factors:
+            if column in factor.columns:
+                return factor
+        size = self.space.sizes[column]
+        return _factor((name,), Matrix(np.eye(size)), self.space)
 
     def untouched_number(self, codes: Codes) -> CellNumbers:
         """Return one sortable value per row of codes for the keys that are never misclassified."""
@@ -235,6 +257,30 @@ def _factor(names: Crossed, declared: Declared, space: KeySpace) -> Factor:
     P = np.stack([one.follow(keys, title) for one in matrices])
     columns = tuple(space.index(name) for name in names)
     return Factor(title, columns, tuple(key.size for key in keys), locked(P), by, locked(strata))
+
+
+def _chained(first: Declared, second: Declared, names: Crossed, space: KeySpace) -> Declared:
+    """Return the product of two matrices of one key, for all groups that either tells apart."""
+    keys, title = [space[name] for name in names], " x ".join(names)
+    parts = [one if isinstance(one, By) else By((), (((), one),)) for one in (first, second)]
+    tables = [part.strata(space) for part in parts]
+    both = tuple(dict.fromkeys(name for part in parts for name in part.keys))
+
+    @cache
+    def multiplied(one: int, other: int) -> Matrix:
+        (_, before), (_, after) = tables
+        return Matrix(locked(before[one].follow(keys, title) @ after[other].follow(keys, title)))
+
+    values = []
+    for cell in product(*(range(space[name].size) for name in both)):
+        at = dict(zip(both, cell, strict=True))
+        which = [
+            int(table[tuple(at[name] for name in part.keys)])
+            for part, (table, _) in zip(parts, tables, strict=True)
+        ]
+        named = tuple(space[name].categories[code] for name, code in at.items())
+        values.append((named, multiplied(*which)))
+    return By(both, tuple(values)) if both else values[0][1]
 
 
 def _relabelled(mechanism: Mechanism) -> Misclassification:

@@ -1,5 +1,19 @@
-"""Perturbation: the released file, beside the original and what was done to it."""
+"""Perturbation: swapping and PRAM, and the release that knows what was done to it."""
 
-from maskmeter.perturb.release import Release
+from maskmeter.perturb.correction import CorrectedCounts, correct_counts
+from maskmeter.perturb.design import PramDesign, design_pram
+from maskmeter.perturb.pram import Pram
+from maskmeter.perturb.release import Provenance, Release, protect
+from maskmeter.perturb.swap import Swap
 
-__all__ = ["Release"]
+__all__ = [
+    "CorrectedCounts",
+    "Pram",
+    "PramDesign",
+    "Provenance",
+    "Release",
+    "Swap",
+    "correct_counts",
+    "design_pram",
+    "protect",
+]

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING
 
-from maskmeter.errors import InputError, MatrixError
+import polars as pl
+
+from maskmeter._random import RandomSource, seed_of
+from maskmeter.errors import InputError, MatrixError, PerturbationError
+from maskmeter.microdata import Microdata
 from maskmeter.misclassification import Mechanism, Misclassification, as_mechanism
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from maskmeter.microdata import Microdata
+    from maskmeter.perturb.step import Rate, Step
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True)
+class Provenance:
+    """How a release was made, for the agency's own files. The seed is kept but never shown."""
+
+    steps: tuple[Step, ...]
+    seed: int = field(repr=False)
+    input_hash: str
+    versions: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Release:
     """The original file, the released one, and the misclassification that made it.
+
+    `mm.protect` makes one and says how in `provenance`; a file that was perturbed elsewhere can be
+    put beside its original by hand.
 
     >>> import polars as pl, maskmeter as mm
     >>> sample = mm.read(pl.DataFrame({"sex": ["f", "m"]}), keys=["sex"], fraction=0.1)
@@ -32,25 +52,28 @@ class Release:
     original: Microdata
     released: Microdata
     misclassification: Mechanism
+    provenance: Provenance | None = None
+    reported: tuple[Rate, ...] = ()
 
-    def __init__(
-        self,
-        original: Microdata,
-        released: Microdata,
-        misclassification: Mechanism | Misclassification | Mapping[Any, Any],
-    ) -> None:
+    def __post_init__(self) -> None:
+        """Put the misclassification on the file's keys, and check that it fits the moves."""
+        original, released = self.original, self.released
         if original.space != released.space or len(original) != len(released):
             message = "The original and the released file must have the same keys and records."
             raise InputError(message)
-        mechanism = as_mechanism(misclassification, original.space)
-        object.__setattr__(self, "original", original)
-        object.__setattr__(self, "released", released)
+        mechanism = as_mechanism(self.misclassification, original.space)
         object.__setattr__(self, "misclassification", mechanism)
+        if self.provenance is None:  # a release that was put together by hand
+            self._check_possible(mechanism)
+
+    def _check_possible(self, mechanism: Mechanism) -> None:
+        """Refuse a misclassification that cannot have made this release."""
+        original, released = self.original, self.released
         chance = mechanism.prob(released=released.codes, true=original.codes)
         if (chance == 0).any():
             message = (
-                f"{int((chance == 0).sum()):,} of {len(original):,} records changed in a way that"
-                " the misclassification rules out. Give the one that made this release."
+                f"{int((chance == 0).sum()):,} of {len(original):,} records were released in a way"
+                " that the misclassification rules out. Give the one that made this release."
             )
             raise MatrixError(message)
 
@@ -63,3 +86,70 @@ class Release:
         """Whether each record differs from the original in any key."""
         changed: NDArray[np.bool_] = (self.original.codes != self.released.codes).any(axis=1)
         return changed
+
+    @property
+    def rates(self) -> pl.DataFrame:
+        """Share of records changed: asked for, expected and achieved, per step and stratum."""
+        columns = ("step", "stratum", "records", "asked", "expected", "achieved")
+        return pl.DataFrame(
+            {name: [getattr(rate, name) for rate in self.reported] for name in columns}
+        )
+
+    def write(self, path: str | Path) -> None:
+        """Write the released file: the user's own columns, with only the perturbed keys changed.
+
+        The ending of `path` decides the format. The input is never overwritten, and a file that
+        cannot be written whole is not written at all.
+        """
+        self.released.write(path)
+
+
+def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None) -> Release:
+    """Return the release of a file to which some steps were applied, in order.
+
+    Each step draws from random streams of its own, named by its label, so that adding or
+    reordering steps changes no other step's draws. Keep the release confidential: it holds the
+    original and the seed.
+
+    >>> import polars as pl, maskmeter as mm
+    >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f"] * 50 + ["m"] * 50})
+    >>> sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
+    >>> release = mm.protect(sample, [mm.Swap("lad", rate=0.2, within=("sex",))], rng=2010)
+    >>> int(release.changed.sum())
+    20
+    """
+    if not isinstance(data, Microdata):
+        message = f"Give a sample (mm.read), not a {type(data).__name__}."
+        raise InputError(message)
+    steps = _checked_steps(steps)
+    seed = seed_of(rng)
+    current, mechanism = data, Misclassification({}).on(data)
+    reported: list[Rate] = []
+    for step in steps:
+        perturbed = step.perturb(current, seed=seed)
+        mechanism = mechanism.then(Misclassification(perturbed.matrices).on(data))
+        current = current.with_codes(perturbed.codes)
+        reported += perturbed.rates
+    provenance = Provenance(steps, seed, data.fingerprint(), _versions())
+    return Release(data, current, mechanism, provenance, tuple(reported))
+
+
+def _checked_steps(given: Sequence[Step]) -> tuple[Step, ...]:
+    steps = tuple(given) if isinstance(given, list | tuple) else ()
+    if not steps or not all(hasattr(step, "perturb") for step in steps):
+        message = "Give a list of steps, such as [mm.Swap(...), mm.Pram(...)]."
+        raise PerturbationError(message)
+    labels = [step.label for step in steps]
+    if len(set(labels)) < len(labels):
+        repeated = next(label for label in labels if labels.count(label) > 1)
+        message = (
+            f"Two steps are labelled {repeated!r} and would use the same random numbers:"
+            " give each its own label=."
+        )
+        raise PerturbationError(message)
+    return steps
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    packages = ("maskmeter", "numpy", "polars", "narwhals")
+    return (("python", platform.python_version()), *((name, version(name)) for name in packages))

@@ -1,0 +1,49 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskmeter.errors import FileError, MaskmeterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`, which takes its place when all went well."""
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
+        )
+    except OSError as error:
+        message = f"Cannot write {str(path)!r}: {error.strerror}."
+        raise FileError(message) from None
+    os.close(handle)
+    unfinished = Path(name)
+    try:
+        yield unfinished
+        _like_other_files(unfinished)
+        unfinished.replace(path)
+    except MaskmeterError:
+        raise
+    except OSError as error:
+        message = f"Cannot write {str(path)!r}: {error.strerror}."
+        raise FileError(message) from None
+    except Exception:  # noqa: BLE001 - whatever the writer raises may quote a record
+        message = f"Cannot write {str(path)!r}: its format cannot hold this file."
+        raise FileError(message) from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _like_other_files(path: Path) -> None:
+    """Give a temporary file the permissions that a new file would have."""
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)

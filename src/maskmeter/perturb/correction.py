@@ -1,0 +1,172 @@
+"""What analysts can do: unbiased estimates of the original counts from a file after PRAM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from maskmeter.errors import InputError, MatrixError
+from maskmeter.microdata import Microdata
+from maskmeter.misclassification import as_mechanism
+from maskmeter.perturb.release import Release
+from maskmeter.perturb.swap import Swap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import Codes, KeySpace
+    from maskmeter.misclassification import Mechanism, Misclassification
+    from maskmeter.misclassification.product import Factor
+
+    Array = NDArray[np.float64]
+
+_SINGULAR = 1e12  # condition number beyond which an inverse has no digits left
+
+
+@dataclass(frozen=True, eq=False)
+class CorrectedCounts:
+    """Counts of the released file, and estimates of the original ones with standard errors.
+
+    The arrays have a row per category of the first key, and a column per category of the second.
+    """
+
+    space: KeySpace
+    released: NDArray[np.int64]
+    estimate: Array
+    standard_error: Array
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row per cell: its categories, released count, estimate and standard error."""
+        cells = self.space.codes(np.arange(self.space.size))
+        columns: dict[str, Any] = {
+            key.name: [key.categories[code] for code in cells[:, position]]
+            for position, key in enumerate(self.space.keys)
+        }
+        columns["released"] = self.released.ravel()
+        columns["estimate"] = self.estimate.ravel()
+        columns["standard_error"] = self.standard_error.ravel()
+        return pl.DataFrame(columns)
+
+
+def correct_counts(
+    data: Release | Microdata,
+    rows: str,
+    columns: str | None = None,
+    *,
+    misclassification: Misclassification | Mechanism | Mapping[Any, Any] | None = None,
+) -> CorrectedCounts:
+    """Return unbiased estimates of the original one- or two-way counts after PRAM.
+
+    An analyst who has the released file and the matrix can do this too. Standard errors are about
+    the randomness of PRAM alone, given the original file.
+
+    >>> import polars as pl, maskmeter as mm
+    >>> released = mm.read(pl.DataFrame({"sex": ["f"] * 52 + ["m"] * 48}), keys=["sex"])
+    >>> errors = {"sex": [[0.9, 0.1], [0.2, 0.8]]}
+    >>> mm.correct_counts(released, "sex", misclassification=errors).estimate.round(1).tolist()
+    [45.7, 54.3]
+
+    With f~ the released counts, `f^ = f~ P^-1`; a two-way table takes the inverse on both sides.
+    """
+    mechanism, released = _door(data, misclassification)
+    names = (rows,) if columns is None else (rows, columns)
+    if len(set(names)) < len(names):
+        message = "Rows and columns must be two different keys."
+        raise InputError(message)
+    space = released.space.project(names)
+    axes = _axes(mechanism, names)
+    strata = np.column_stack([axis.stratum(released.codes) for axis in axes])
+    estimate, variance = np.zeros(space.size), np.zeros(space.size)
+    for kind in np.unique(strata, axis=0):
+        inside = released.codes[(strata == kind).all(axis=1)]
+        inverses = [axis.inverse(int(s)) for axis, s in zip(axes, kind, strict=True)]
+        table = np.zeros([len(inverse) for inverse in inverses])
+        np.add.at(table, tuple(axis.code(inside) for axis in axes), 1)
+        part = _both_sides(inverses, table)
+        estimate += part
+        variance += _both_sides([inverse**2 for inverse in inverses], table) - part
+    counts = np.bincount(space.number(_columns(released, names)), minlength=space.size)
+    error = np.sqrt(np.maximum(variance, 0))
+    sizes = space.sizes
+    return CorrectedCounts(
+        space, counts.reshape(sizes), estimate.reshape(sizes), error.reshape(sizes)
+    )
+
+
+def _door(
+    data: Release | Microdata,
+    given: Misclassification | Mechanism | Mapping[Any, Any] | None,
+) -> tuple[Mechanism, Microdata]:
+    if isinstance(data, Microdata):
+        return as_mechanism(given, data.space), data
+    if not isinstance(data, Release) or given is not None:
+        message = "Give a release, or a released file (mm.read) with its `misclassification`."
+        raise InputError(message)
+    if data.provenance and any(isinstance(step, Swap) for step in data.provenance.steps):
+        message = (
+            "This release was swapped. Swapping leaves the margins as they were and moves records"
+            " in pairs, so that these estimates and their errors hold for PRAM only."
+        )
+        raise InputError(message)
+    return data.misclassification, data.released
+
+
+def _columns(data: Microdata, names: tuple[str, ...]) -> Codes:
+    return data.codes[:, [data.space.index(name) for name in names]]
+
+
+def _both_sides(inverses: list[Array], table: Array) -> Array:
+    """Return the table with each axis taken back through its inverse, flat."""
+    for inverse in inverses:  # the first axis goes to the back, so that the next comes to the front
+        table = table.reshape(len(inverse), -1).T @ inverse
+    return table.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """One way back: from the released categories of a factor to the counts that are asked for."""
+
+    factor: Factor
+    wanted: NDArray[np.int64]  # of each category of the factor: the count it belongs to
+    size: int
+
+    def code(self, codes: Codes) -> NDArray[np.int64]:
+        return self.factor.code(codes)
+
+    def stratum(self, codes: Codes) -> NDArray[np.int64]:
+        return self.factor.stratum(codes)
+
+    def inverse(self, stratum: int) -> Array:
+        """Return P^-1, summed over the categories that belong to one count."""
+        P = self.factor.P[stratum]
+        if np.linalg.cond(P) > _SINGULAR:
+            message = (
+                f"The matrix of {self.factor.name!r} cannot be inverted: some of its rows say the"
+                " same, so that the original counts cannot be told from the released ones."
+            )
+            raise MatrixError(message)
+        member = np.zeros((len(P), self.size))
+        member[np.arange(len(P)), self.wanted] = 1
+        inverse: Array = np.linalg.inv(P) @ member
+        return inverse
+
+
+def _axes(mechanism: Mechanism, names: tuple[str, ...]) -> list[_Axis]:
+    """Return an axis for each key that is asked for; crossed keys that are both asked for are one."""
+    space = mechanism.space
+    groups: dict[str, tuple[Factor, list[str]]] = {}
+    for name in names:
+        factor = mechanism.factor_of(name)
+        groups.setdefault(factor.name, (factor, []))[1].append(name)
+    axes = []
+    for factor, wanted in groups.values():
+        part = space.project(wanted)
+        cells = np.unravel_index(np.arange(factor.size), factor.sizes)
+        columns = [cells[factor.columns.index(space.index(name))] for name in wanted]
+        axes.append(_Axis(factor, part.number(np.stack(columns, axis=1)), part.size))
+    return axes

@@ -1,0 +1,154 @@
+"""Designing PRAM: the invariant matrix that changes least and still protects, by linear programming."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from maskmeter._checks import check_choice, locked
+from maskmeter.errors import CategoryError, PerturbationError
+from maskmeter.misclassification import Matrix
+from maskmeter.perturb.pram import Pram, allowed_moves
+from maskmeter.perturb.step import as_crossed, check_rate, combined
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import Key
+    from maskmeter.microdata import Microdata
+    from maskmeter.misclassification.product import Crossed
+
+    Array = NDArray[np.float64]
+
+Cost = Literal["changes", "distance"]
+
+_LARGEST = 1_000  # categories: a programme of a million variables
+
+
+@dataclass(frozen=True, eq=False)
+class PramDesign:
+    """An invariant matrix P[true, released] for one key, made for the shares of one file."""
+
+    key: Crossed
+    P: Array
+    shares: Array
+    cost: Cost
+
+    @property
+    def expected_change(self) -> float:
+        """Share of records that are expected to change."""
+        return float(self.shares @ (1 - self.P.diagonal()))
+
+    def pram(self, *, label: str | None = None) -> Pram:
+        """Return the step that draws from this matrix as it is."""
+        key = self.key[0] if len(self.key) == 1 else self.key
+        return Pram(key, matrix=Matrix(self.P), invariant=False, label=label)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the stay probability and the share of every category, by position."""
+        return pl.DataFrame(
+            {
+                "category": np.arange(len(self.P)),
+                "share": self.shares,
+                "stay": self.P.diagonal(),
+            }
+        )
+
+
+def design_pram(
+    data: Microdata,
+    key: str | tuple[str, ...],
+    *,
+    stay_at_most: float | Mapping[Any, float],
+    forbidden: Sequence[tuple[Any, Any]] = (),
+    cost: Cost = "changes",
+) -> PramDesign:
+    """Return the invariant matrix with the least expected change that meets bounds on staying.
+
+    Parameters
+    ----------
+    stay_at_most
+        The largest allowed stay probability, for all categories or for those named in a dictionary.
+    forbidden
+        Moves (true, released) that must not happen; `...` stands for any category.
+    cost
+        "changes" counts every move alike; "distance" counts how many categories it goes, for keys
+        whose categories are in order.
+
+    >>> import polars as pl, maskmeter as mm
+    >>> sample = mm.read(pl.DataFrame({"age": [1, 1, 2, 3]}), keys=["age"])
+    >>> design = mm.design_pram(sample, "age", stay_at_most=0.75, cost="distance")
+    >>> design.expected_change, design.P.diagonal().tolist()
+    (0.25, [0.75, 0.75, 0.75])
+    """
+    check_choice(cost, Cost, name="cost")
+    names = as_crossed(key)
+    keys = [data.space[name] for name in names]
+    title = " x ".join(names)
+    size = int(np.prod([one.size for one in keys]))
+    bounds = _bounds(keys, stay_at_most, size)
+    counts = np.bincount(combined(data.codes, data.space, names), minlength=size)
+    present = counts > 0
+    if present.sum() > _LARGEST:
+        message = f"{title!r} has {int(present.sum()):,} categories: at most {_LARGEST:,} can be designed."
+        raise PerturbationError(message)
+    shares = counts / counts.sum()
+    allowed = allowed_moves(keys, tuple(forbidden))[np.ix_(present, present)]
+    place = np.flatnonzero(present)
+    distance = np.abs(place[:, None] - place)
+    weight = distance if cost == "distance" else (distance > 0).astype(np.float64)
+    P = np.eye(size)
+    P[np.ix_(present, present)] = _least(shares[present], bounds[present], allowed, weight, title)
+    return PramDesign(names, locked(P), locked(shares), cost)
+
+
+def _bounds(keys: list[Key], given: float | Mapping[Any, float], size: int) -> Array:
+    if not hasattr(given, "items"):
+        return np.full(size, check_rate(given, name="stay_at_most"))
+    if len(keys) > 1:
+        message = "Bounds of crossed keys must be one number for all combinations."
+        raise CategoryError(message)
+    bounds = np.ones(size)
+    for category, bound in given.items():
+        bounds[keys[0].code(category)] = check_rate(bound, name="stay_at_most")
+    return bounds
+
+
+def _least(
+    shares: Array, bounds: Array, allowed: NDArray[np.bool_], weight: Array, title: str
+) -> Array:
+    """Solve for the flows p_i P_ij: rows and columns sum to p, the diagonal is bounded."""
+    from scipy import optimize, sparse  # noqa: PLC0415 - slow to import, and only needed here
+
+    size = len(shares)
+    one = sparse.eye_array(size)
+    row_sums = sparse.kron(one, np.ones((1, size)))
+    column_sums = sparse.kron(np.ones((1, size)), one)
+    largest = np.where(allowed, 1.0, 0.0) * np.minimum.outer(shares, shares)
+    np.fill_diagonal(largest, bounds * shares)
+    found = optimize.linprog(  # type: ignore[call-overload] # the stubs know dense arrays only
+        weight.ravel(),
+        A_eq=sparse.vstack([row_sums, column_sums]),
+        b_eq=np.concatenate([shares, shares]),
+        bounds=np.column_stack([np.zeros(size * size), largest.ravel()]),
+        method="highs",
+    )
+    if not found.success:
+        stuck = int((allowed.sum(axis=1) == 1).sum())
+        message = (
+            f"No invariant matrix of {title!r} meets these bounds: a category that holds a share p"
+            " of the records can give at most 1 - p of them to others, and only by allowed moves"
+            f" ({stuck} of {size} categories have none). Raise `stay_at_most` for the large"
+            f" categories (the largest holds {shares.max():.1%}) or forbid fewer moves."
+        )
+        raise PerturbationError(message)
+    flows: Array = found.x.reshape(size, size)
+    P = np.where(flows > 1e-13, flows, 0) / shares[:, None]  # noqa: PLR2004 - the solver's rounding
+    np.fill_diagonal(P, 0)
+    np.fill_diagonal(P, 1 - P.sum(axis=1))
+    return np.where(P < 0, 0, P)

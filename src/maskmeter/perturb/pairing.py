@@ -1,0 +1,92 @@
+"""Pairing records of different categories, uniformly over all ways to do so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+_EXCHANGES = 20  # random partner exchanges per pair, after which pairings are as good as uniform
+_FEW = 8  # pairs of one category that are not worth another round of random helpers
+
+
+def pair(category: Integers, stratum: Integers, *, rng: np.random.Generator) -> Integers:
+    """Return pairs of positions, two columns, within strata and never of one category.
+
+    Every stratum must hold an even number of positions, at most half of them in one category. A
+    random pairing is repaired where both have one category, and then random pairs of pairs try to
+    exchange partners many times: proposals are symmetric, so all pairings become equally likely.
+
+    >>> from maskmeter._random import generator
+    >>> pairs = pair(np.array([0, 1, 1, 0]), np.zeros(4, np.int64), rng=generator(1, "pair"))
+    >>> sorted(np.sort(pairs, axis=1).tolist()) in ([[0, 1], [2, 3]], [[0, 2], [1, 3]])
+    True
+    """
+    order = np.lexsort((rng.random(len(category)), stratum)).reshape(-1, 2)
+    small = category.astype(np.min_scalar_type(int(category.max(initial=0))))
+    pairs = _Pairs(
+        [order[:, 0].copy(), order[:, 1].copy()], [small[order[:, 0]], small[order[:, 1]]]
+    )
+    where = stratum[order[:, 0]]
+    _repair(pairs, where, rng)
+    _, where = np.unique(where, return_inverse=True)
+    where = where.astype(np.min_scalar_type(len(where)))  # small integers sort faster
+    several = bool(where.any())
+    for _ in range(_EXCHANGES):
+        shuffled = rng.permutation(len(where))
+        if several:
+            shuffled = shuffled[np.argsort(where[shuffled], kind="stable")]
+        one, other = shuffled[:-1:2], shuffled[1::2]
+        same = where[one] == where[other]
+        pairs.exchange(one[same], other[same], side=int(rng.integers(2)))
+    return np.stack(pairs.record, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The two records of each pair, and their categories."""
+
+    record: list[Integers]
+    category: list[NDArray[np.unsignedinteger]]
+
+    def exchange(self, one: Integers, other: Integers, *, side: int) -> None:
+        """Give the second record of one pair for the record on a side of the other.
+
+        Pairs of which either would then have one category stay as they are.
+        """
+        gives, takes = self.category[1][one], self.category[side][other]
+        good = (self.category[0][one] != takes) & (self.category[1 - side][other] != gives)
+        one, other = one[good], other[good]
+        for values in (self.record, self.category):
+            values[1][one], values[side][other] = values[side][other], values[1][one]
+
+
+def _repair(pairs: _Pairs, where: Integers, rng: np.random.Generator) -> None:
+    """Break up pairs of one category, each with the help of another pair of its stratum.
+
+    A helper with no record of that category exists as long as no category holds more than half.
+    """
+    first, second = pairs.category
+    start = np.searchsorted(where, where, side="left")
+    number = np.searchsorted(where, where, side="right") - start
+    while True:
+        bad = np.flatnonzero(first == second)
+        if not len(bad):
+            return
+        if len(bad) <= _FEW:  # looking through all pairs is sure to end
+            helpers = np.arange(start[bad[0]], start[bad[0]] + number[bad[0]])
+            kind = first[bad[0]]
+            free = helpers[(first[helpers] != kind) & (second[helpers] != kind)]
+            pairs.exchange(bad[:1], rng.choice(free, 1), side=1)
+            continue
+        helped = bad[rng.random(len(bad)) < 0.5]  # noqa: PLR2004 - half are helped, half may help
+        helper = start[helped] + rng.integers(number[helped])
+        _, kept = np.unique(helper, return_index=True)  # each helper helps one pair at a time
+        kept = kept[~np.isin(helper[kept], helped)]
+        pairs.exchange(helped[kept], helper[kept], side=1)

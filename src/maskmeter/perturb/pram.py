@@ -1,0 +1,271 @@
+"""PRAM: each record's category is redrawn from the row of a matrix, which is known afterwards."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskmeter._checks import locked
+from maskmeter.errors import CategoryError, PerturbationError, RateWarning
+from maskmeter.misclassification import Matrix, Misclassification, as_matrix, stay_or_move
+from maskmeter.misclassification.invariant import blended, reversible, solve_blend, two_stage
+from maskmeter.perturb.release import Release, protect
+from maskmeter.perturb.step import (
+    Perturbed,
+    Rate,
+    Strata,
+    as_crossed,
+    check_disjoint,
+    check_rate,
+    combined,
+)
+from maskmeter.strata import By
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskmeter._random import RandomSource
+    from maskmeter.keys import Codes, Key
+    from maskmeter.microdata import Microdata
+    from maskmeter.misclassification.product import Crossed, Declared
+
+    Array = NDArray[np.float64]
+
+_NOTICEABLE = 0.001
+
+
+@dataclass(frozen=True, init=False)
+class Pram:
+    """Redraw a key from a matrix that leaves its expected margins as they are.
+
+    Parameters
+    ----------
+    key
+        The key; a tuple of keys whose combination is redrawn (so that no impossible combination
+        arises); or a list of either, each redrawn on its own.
+    stay
+        The share of records to leave unchanged; moves go to all other categories alike.
+    matrix
+        In place of `stay`, the P[true, released] to start from; `mm.by(...)` lets either differ
+        between groups.
+    blend
+        None solves for the share asked for; a number is the paper's alpha, R* = alpha R +
+        (1 - alpha) I.
+    invariant
+        False uses the matrix as it is, without making it leave the margins.
+    forbidden
+        Moves (true, released) that must not happen; `...` stands for any category.
+    label
+        The name of the step, also of its random streams.
+
+    >>> Pram("lad", stay=0.8).label
+    'pram lad'
+    """
+
+    targets: tuple[Crossed, ...]
+    stay: float | By[float] | None
+    matrix: Any
+    blend: float | None
+    invariant: bool
+    forbidden: tuple[tuple[Any, Any], ...]
+    label: str
+
+    def __init__(
+        self,
+        key: str | tuple[str, ...] | list[Any],
+        stay: float | By[float] | None = None,
+        *,
+        matrix: Any = None,  # noqa: ANN401 - an array, a labelled frame or By
+        blend: float | None = None,
+        invariant: bool = True,
+        forbidden: Sequence[tuple[Any, Any]] = (),
+        label: str | None = None,
+    ) -> None:
+        several = key if isinstance(key, list) else [key]
+        targets = tuple(as_crossed(one) for one in several)
+        title = ", ".join(" x ".join(names) for names in targets)
+        if (stay is None) == (matrix is None):
+            message = f"PRAM of {title!r} needs either `stay` or `matrix`."
+            raise PerturbationError(message)
+        check = partial(check_rate, name="stay")
+        checked = stay.map(check) if isinstance(stay, By) else stay if stay is None else check(stay)
+        source = as_declared(matrix, name=title)
+        for value in (checked, source):
+            check_disjoint(targets, value.keys if isinstance(value, By) else (), what="by")
+        settings = {
+            "targets": targets,
+            "stay": checked,
+            "matrix": source,
+            "blend": blend if blend is None else check_rate(blend, name="blend"),
+            "invariant": invariant,
+            "forbidden": _pairs(forbidden),
+            "label": label or f"pram {title}",
+        }
+        for field, setting in settings.items():
+            object.__setattr__(self, field, setting)
+
+    def __repr__(self) -> str:
+        """Return the call that makes this step, without the entries of a matrix."""
+        keys = [names[0] if len(names) == 1 else names for names in self.targets]
+        how = "matrix=..." if self.stay is None else f"stay={self.stay!r}"
+        blend = "" if self.blend is None else f", blend={self.blend}"
+        return f"Pram({keys[0] if len(keys) == 1 else keys!r}, {how}{blend})"
+
+    def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
+        """Return the release of a file with only this step applied."""
+        return protect(data, [self], rng=rng)
+
+    def perturb(self, data: Microdata, *, seed: int) -> Perturbed:
+        """Return the redrawn codes, with the matrix R* they were drawn from."""
+        if len(data) < 2:  # noqa: PLR2004 - one record has nobody to hide among
+            message = f"{self.label!r} needs at least two records."
+            raise PerturbationError(message)
+        plans = [self._plan(data, names) for names in self.targets]
+        matrices = {plan.names: plan.declared for plan in plans}
+        mechanism = Misclassification(matrices).on(data)
+        codes = mechanism.draw(data.codes, rng=seed, label=self.label)
+        rates = tuple(rate for plan in plans for rate in plan.rates(self.label, data, codes))
+        _warn_if_short(rates)
+        return Perturbed(codes, matrices, rates)
+
+    def _plan(self, data: Microdata, names: Crossed) -> _Plan:
+        """Return the matrix of each stratum for one key, or one combination of keys."""
+        keys = [data.space[name] for name in names]
+        strata = Strata.of(data, self.matrix if self.stay is None else self.stay)
+        size = int(np.prod([key.size for key in keys]))
+        true = combined(data.codes, data.space, names)
+        counts = np.bincount(strata.of_record * size + true, minlength=len(strata.names) * size)
+        shares = counts.reshape(-1, size) / counts.reshape(-1, size).sum(axis=1, keepdims=True)
+        allowed = allowed_moves(keys, self.forbidden)
+        title = " x ".join(names)
+        matrices, asked = [], []
+        for value, p in zip(strata.values, shares, strict=True):
+            start = (
+                stay_or_move(size, stay=value)
+                if self.stay is not None
+                else value.follow(keys, title)
+            )
+            stay = float(p @ start.diagonal())
+            if stay < 1 and (p > 0).sum() < 2:  # noqa: PLR2004 - one to move to
+                message = (
+                    f"All records of a group have the same category of {title!r}: PRAM cannot move"
+                    " any of them and leave the margins. Set its `stay` to 1."
+                )
+                raise PerturbationError(message)
+            used = self._used(start, p, allowed, stay=stay)
+            matrices.append(Matrix(locked(used)))
+            # A blend that was given is taken as it is: what it leads to is what was asked for.
+            asked.append(1 - (stay if self.blend is None else float(p @ used.diagonal())))
+        return _Plan(names, strata, strata.declare(matrices), matrices, shares, asked)
+
+    def _used(
+        self, start: Array, shares: Array, allowed: NDArray[np.bool_], *, stay: float
+    ) -> Array:
+        """Return R*, the matrix that records are drawn from."""
+        if not self.invariant:
+            return _without_forbidden(start, allowed)
+        R = two_stage(start, shares) if allowed.all() else reversible(start, shares, allowed)
+        blend = solve_blend(R, shares, stay=stay) if self.blend is None else self.blend
+        return blended(R, blend=blend)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What will be drawn for one key, and how much change to expect of it."""
+
+    names: Crossed
+    strata: Strata
+    declared: Declared
+    matrices: list[Matrix]
+    shares: Array
+    asked: list[float]
+
+    def rates(self, label: str, data: Microdata, codes: Codes) -> list[Rate]:
+        """Return asked-for, expected and achieved change of each stratum."""
+        moved = combined(codes, data.space, self.names) != combined(
+            data.codes, data.space, self.names
+        )
+        records = np.bincount(self.strata.of_record, minlength=len(self.asked))
+        changed = np.bincount(self.strata.of_record, weights=moved, minlength=len(self.asked))
+        key = " x ".join(self.names)
+        return [
+            Rate(
+                label,
+                f"{key}: {name}",
+                int(records[s]),
+                self.asked[s],
+                float(self.shares[s] @ (1 - self.matrices[s].P.diagonal())),
+                float(changed[s] / records[s]),
+            )
+            for s, name in enumerate(self.strata.names)
+        ]
+
+
+def as_declared(matrix: Any, *, name: str) -> Declared | None:  # noqa: ANN401 - an array, a labelled frame or By
+    """Return a checked matrix, or one for each group, or None."""
+    if matrix is None:
+        return None
+    check = partial(as_matrix, name=name)
+    return matrix.map(check) if isinstance(matrix, By) else check(matrix)
+
+
+def _pairs(forbidden: Sequence[tuple[Any, Any]]) -> tuple[tuple[Any, Any], ...]:
+    listed = tuple(forbidden)
+    if not all(isinstance(move, tuple) and len(move) == 2 for move in listed):  # noqa: PLR2004 - from, to
+        message = "`forbidden` must be a list of moves (true, released)."
+        raise PerturbationError(message)
+    return listed
+
+
+def allowed_moves(keys: list[Key], forbidden: tuple[tuple[Any, Any], ...]) -> NDArray[np.bool_]:
+    """Return which moves may happen; staying always may."""
+    sizes = [key.size for key in keys]
+    size = int(np.prod(sizes))
+    allowed = np.ones((size, size), dtype=bool)
+
+    def row(category: Any) -> Any:  # noqa: ANN401 - a category, a tuple of them or Ellipsis
+        if category is ...:
+            return slice(None)
+        parts = (category,) if len(keys) == 1 else category
+        if not isinstance(parts, tuple) or len(parts) != len(keys):
+            message = f"A forbidden move of crossed keys names {len(keys)} categories on each side."
+            raise CategoryError(message)
+        codes = [
+            slice(None) if part is ... else key.code(part)
+            for key, part in zip(keys, parts, strict=True)
+        ]
+        return np.arange(size).reshape(sizes)[tuple(codes)].ravel()
+
+    for true, released in forbidden:
+        block = np.zeros_like(allowed)
+        block[row(true), :] = True
+        there = np.zeros_like(allowed)
+        there[:, row(released)] = True
+        allowed &= ~(block & there)
+    np.fill_diagonal(allowed, val=True)
+    return allowed
+
+
+def _without_forbidden(P: Array, allowed: NDArray[np.bool_]) -> Array:
+    """Return P with the probability of forbidden moves given to staying."""
+    kept = np.where(allowed, P, 0)
+    np.fill_diagonal(kept, P.diagonal() + np.where(allowed, 0, P).sum(axis=1))
+    return kept
+
+
+def _warn_if_short(rates: tuple[Rate, ...]) -> None:
+    far = [rate for rate in rates if abs(rate.expected - rate.asked) > _NOTICEABLE]
+    if far:
+        worst = max(far, key=lambda rate: abs(rate.expected - rate.asked))
+        message = (
+            f"In {len(far):,} of {len(rates):,} strata the share asked for is out of reach: the"
+            f" worst is expected to leave {1 - worst.expected:.1%} unchanged where"
+            f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
+        )
+        warnings.warn(message, RateWarning, stacklevel=5)

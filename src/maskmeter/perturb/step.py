@@ -1,0 +1,159 @@
+"""What every perturbation step has in common: strata, rates, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from maskmeter._checks import is_number, shown
+from maskmeter.errors import InputError, PerturbationError
+from maskmeter.misclassification import Matrix
+from maskmeter.strata import By
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import Codes, KeySpace
+    from maskmeter.microdata import Microdata
+    from maskmeter.misclassification.product import Crossed, Declared
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many records of a stratum were to change, by what was asked, expected and done."""
+
+    step: str
+    stratum: str
+    records: int
+    asked: float
+    expected: float
+    achieved: float
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """What a step gives back: new codes, the misclassification that they have, and its rates."""
+
+    codes: Codes
+    matrices: dict[Crossed, Declared]
+    rates: tuple[Rate, ...]
+
+
+class Step(Protocol):
+    """A perturbation method: parameters that can be printed, compared and applied."""
+
+    @property
+    def label(self) -> str:
+        """The name of the step and of its random streams."""
+
+    @property
+    def targets(self) -> tuple[Crossed, ...]:
+        """The keys that are perturbed; keys that move together form one tuple."""
+
+    def perturb(self, data: Microdata, *, seed: int) -> Perturbed:
+        """Return the perturbed codes and the misclassification."""
+
+
+def check_rate(value: object, *, name: str) -> float:
+    """Return `value` when it is a number in [0, 1].
+
+    >>> check_rate(0.2, name="rate")
+    0.2
+    """
+    if not is_number(value) or not 0 <= value <= 1:
+        message = f"`{name}` must be a number between 0 and 1, not {shown(value)}."
+        raise PerturbationError(message)
+    return float(value)
+
+
+def as_crossed(key: Any) -> Crossed:  # noqa: ANN401 - a name or several
+    """Return the keys that move together as a tuple of names."""
+    return (key,) if isinstance(key, str) else tuple(key)
+
+
+def combined(codes: Codes, space: KeySpace, names: Crossed) -> NDArray[np.int64]:
+    """Return the category of each record for keys that move together."""
+    columns = [codes[:, space.index(name)].astype(np.int64) for name in names]
+    return np.ravel_multi_index(columns, [space[name].size for name in names])
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """The groups of records within which a step works, and the value that applies in each."""
+
+    keys: tuple[str, ...]  # that tell the strata apart
+    cells: Codes  # of those keys that occur
+    stratum_of_cell: NDArray[np.int64]
+    of_record: NDArray[np.int64]
+    values: list[Any]
+    group: NDArray[np.int64]  # of each stratum: which value it has, whatever its control keys
+    names: list[str]
+    space: KeySpace
+
+    @classmethod
+    def of(cls, data: Microdata, value: Any, *, within: Sequence[str] = ()) -> Strata:  # noqa: ANN401 - a value or By
+        """Return the strata of a value that may vary, crossed with control keys."""
+        space = data.space
+        by: By[Any] = value if isinstance(value, By) else By((), (((), value),))
+        table, values = by.strata(space)
+        keys = (*by.keys, *(name for name in within if name not in by.keys))
+        columns = [space.index(name) for name in keys]
+        if not keys:
+            one = np.zeros(len(data), dtype=np.int64)
+            empty = np.zeros((1, 0), dtype=space.code_type)
+            return cls((), empty, one[:1], one, values, one[:1], ["all records"], space)
+        own = space.project(keys)
+        numbers, cell = np.unique(own.number(data.codes[:, columns]), return_inverse=True)
+        cells = own.codes(numbers)
+        group = table[tuple(cells[:, c] for c in range(len(by.keys)))].reshape(-1)
+        control = cells[:, [keys.index(name) for name in within]]
+        marks = np.column_stack([np.broadcast_to(group, len(cells)), control])
+        kinds, kind = np.unique(marks, axis=0, return_inverse=True)
+        names = [_name(by, int(row[0]), within, row[1:], space) for row in kinds]
+        chosen = [values[int(row[0])] for row in kinds]
+        of_record = kind[cell]
+        return cls(keys, cells, kind, of_record, chosen, kinds[:, 0], names, space)
+
+    def by_value(self, wanted: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+        """Return the strata of each group that has a value of its own, if any of them is wanted."""
+        groups = [np.flatnonzero(self.group == one) for one in np.unique(self.group)]
+        return [members for members in groups if wanted[members].any()]
+
+    def declare(self, matrices: Sequence[Matrix]) -> Declared:
+        """Return one matrix for each stratum as a value that varies with the keys.
+
+        Strata that no record is in do not change anybody.
+        """
+        if not self.keys:
+            return matrices[0]
+        spelled = [self.space[name].categories for name in self.keys]
+        values = tuple(
+            (tuple(names[code] for names, code in zip(spelled, cell, strict=True)), matrices[s])
+            for cell, s in zip(self.cells, self.stratum_of_cell, strict=True)
+        )
+        idle = Matrix(np.eye(len(matrices[0].P)), matrices[0].categories)
+        return By(self.keys, values, idle)
+
+
+def _name(by: By[Any], group: int, within: Sequence[str], codes: Codes, space: KeySpace) -> str:
+    """Return a stratum's name for the report of rates: categories of its keys."""
+    parts: list[tuple[str, Hashable]] = []
+    if by.keys:
+        at = by.values[group][0] if group < len(by.values) else ("otherwise",) * len(by.keys)
+        parts += zip(by.keys, at, strict=True)
+    parts += [
+        (name, space[name].categories[code]) for name, code in zip(within, codes, strict=True)
+    ]
+    return ", ".join(f"{name}={value}" for name, value in parts) or "all records"
+
+
+def check_disjoint(targets: Sequence[Crossed], others: Sequence[str], *, what: str) -> None:
+    """Refuse a step whose strata depend on a key that it perturbs itself."""
+    for name in others:
+        if any(name in target for target in targets):
+            message = f"`{what}` names {name!r}, which is itself perturbed: use keys that stay as they are."
+            raise InputError(message)

@@ -1,0 +1,228 @@
+"""Data swapping: pairs of records exchange a key, so that its margins stay exactly as they were."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from maskmeter._checks import check_choice
+from maskmeter._random import generator, uniforms
+from maskmeter.errors import PerturbationError, RateWarning
+from maskmeter.misclassification import Matrix, flows
+from maskmeter.perturb.pairing import pair
+from maskmeter.perturb.release import Release, protect
+from maskmeter.perturb.step import (
+    Perturbed,
+    Rate,
+    Strata,
+    as_crossed,
+    check_disjoint,
+    check_rate,
+    combined,
+)
+from maskmeter.strata import By
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskmeter._random import RandomSource
+    from maskmeter.microdata import Microdata
+    from maskmeter.misclassification.product import Crossed
+
+    Integers = NDArray[np.int64]
+    Array = NDArray[np.float64]
+
+Description = Literal["balanced", "nominal", "realised"]
+
+_NOTICEABLE = 0.01  # a shortfall of one record in a hundred is worth a warning
+
+
+@dataclass(frozen=True, init=False)
+class Swap:
+    """Exchange a key between random pairs of records that differ in it.
+
+    Parameters
+    ----------
+    key
+        The key, or a tuple of keys that move together (district with its region).
+    rate
+        The share of records to move; `mm.by(...)` to aim, and then pairs stay within each group.
+    within
+        Control keys: both records of a pair have the same categories of these.
+    description
+        The matrix that describes the swap: "balanced" (achieved rates, exact margins), "nominal"
+        (the paper's) or "realised" (the moves that were made).
+    label
+        The name of the step, also of its random streams.
+
+    >>> Swap("lad", rate=0.2)
+    Swap('lad', rate=0.2)
+    >>> Swap("lad", rate=0.2).label
+    'swap lad'
+    """
+
+    key: Crossed
+    rate: float | By[float]
+    within: tuple[str, ...]
+    description: Description
+    label: str
+
+    def __init__(
+        self,
+        key: str | tuple[str, ...],
+        rate: float | By[float],
+        *,
+        within: tuple[str, ...] | list[str] | str = (),
+        description: Description = "balanced",
+        label: str | None = None,
+    ) -> None:
+        crossed = as_crossed(key)
+        control = as_crossed(within)
+        check_choice(description, Description, name="description")
+        check = partial(check_rate, name="rate")
+        checked = rate.map(check) if isinstance(rate, By) else check(rate)
+        check_disjoint([crossed], control, what="within")
+        check_disjoint([crossed], checked.keys if isinstance(checked, By) else (), what="rate")
+        object.__setattr__(self, "key", crossed)
+        object.__setattr__(self, "rate", checked)
+        object.__setattr__(self, "within", control)
+        object.__setattr__(self, "description", description)
+        object.__setattr__(self, "label", label or f"swap {' x '.join(crossed)}")
+
+    def __repr__(self) -> str:
+        """Return the call that makes this step."""
+        key = repr(self.key[0]) if len(self.key) == 1 else repr(self.key)
+        within = f", within={self.within}" if self.within else ""
+        return f"Swap({key}, rate={self.rate!r}{within})"
+
+    @property
+    def targets(self) -> tuple[Crossed, ...]:
+        """The keys that are perturbed."""
+        return (self.key,)
+
+    def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
+        """Return the release of a file with only this step applied."""
+        return protect(data, [self], rng=rng)
+
+    def perturb(self, data: Microdata, *, seed: int) -> Perturbed:
+        """Return the swapped codes, with the matrix that describes the swap."""
+        strata = Strata.of(data, self.rate, within=self.within)
+        rates = np.array(strata.values)
+        size = int(np.prod([data.space[name].size for name in self.key]))
+        true = combined(data.codes, data.space, self.key)
+        group = strata.of_record * size + true
+        counts = np.bincount(group, minlength=len(rates) * size).reshape(-1, size)
+        _check_possible(counts, rates, strata, title=" x ".join(self.key))
+        asked = _rounded(counts, rates, rng=generator(seed, f"{self.label}/round"))
+        moved = _pairable(asked)
+        lot = uniforms(seed, f"{self.label}/choose", start=0, stop=len(data))
+        chosen = _lowest(lot, group, moved.ravel())
+        mixing = generator(seed, f"{self.label}/pair")
+        pairs = chosen[pair(true[chosen], strata.of_record[chosen], rng=mixing)]
+        codes = np.array(data.codes, order="F")
+        for column in map(data.space.index, self.key):
+            codes[pairs, column] = codes[pairs[:, ::-1], column]
+        released = combined(codes, data.space, self.key)
+        moves = np.bincount(group * size + released, minlength=counts.size * size)
+        matrices = [
+            Matrix(self._described(*stratum))
+            for stratum in zip(counts, rates, moved, moves.reshape(-1, size, size), strict=True)
+        ]
+        done = tuple(
+            Rate(
+                self.label,
+                name,
+                int(n.sum()),
+                rate,
+                float(m.sum() / n.sum()),
+                float(m.sum() / n.sum()),
+            )
+            for name, n, rate, m in zip(strata.names, counts, rates.tolist(), moved, strict=True)
+        )
+        _warn_if_short(asked, moved, counts * rates[:, None])
+        return Perturbed(codes, {self.key: strata.declare(matrices)}, done)
+
+    def _described(self, counts: Integers, rate: float, moved: Integers, moves: Integers) -> Array:
+        """Return the matrix that describes the swap of one stratum."""
+        if self.description == "nominal":
+            return flows.nominal(counts, rate=rate)
+        if self.description == "realised":
+            return flows.realised(moves)
+        return flows.balanced(counts, moved)
+
+
+def _check_possible(counts: Integers, rates: Array, strata: Strata, *, title: str) -> None:
+    """Refuse a swap that can pair nobody: too few records, or all of one category."""
+    if counts.sum() < 2:  # noqa: PLR2004 - it takes two
+        message = f"Swapping {title!r} needs at least two records."
+        raise PerturbationError(message)
+    wanted = strata.by_value(rates > 0)
+    for members in wanted:
+        if (counts[members].sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004 - two categories make a pair
+            message = (
+                f"All {int(counts[members].sum()):,} records of a group that is to be swapped have"
+                f" the same category of {title!r}: nobody can be paired. Set its rate to 0."
+            )
+            raise PerturbationError(message)
+
+
+def _rounded(counts: Integers, rates: Array, *, rng: np.random.Generator) -> Integers:
+    """Return how many records of each category to move in each stratum, an even number in all.
+
+    Shares are rounded at random, up or down, so that each is right on average and their total is
+    off by less than one: rounding down would lose a third of the swaps in small strata. An odd
+    total is made even by one more or one less, as a coin decides; where one category holds more
+    than half, the others gain or it loses.
+    """
+    shares = np.cumsum(counts * rates[:, None], axis=1) + rng.random((len(counts), 1))
+    until = np.floor(shares).astype(np.int64)
+    moved: Integers = until - np.pad(until, ((0, 0), (1, 0)))[:, :-1]
+    moved = np.minimum(moved, counts)  # where the sum of exact shares was rounded up
+    for row, most in zip(moved, counts, strict=True):
+        if row.sum() % 2:
+            spare, given = most - row, row.copy()
+            if 2 * row.max() > row.sum():
+                spare[row.argmax()] = 0
+                given = np.where(row == row.max(), given, 0)
+            more = spare.any() and rng.random() < 0.5  # noqa: PLR2004 - a fair coin
+            weight = spare if more else given
+            row[rng.choice(len(row), p=weight / weight.sum())] += 1 if more else -1
+    return moved
+
+
+def _pairable(moved: Integers) -> Integers:
+    """Return the same numbers, but for a category that holds more than half of a stratum's.
+
+    It gives only as many as the others can take.
+    """
+    largest = moved.max(axis=1)
+    others = moved.sum(axis=1) - largest
+    return np.where(moved > others[:, None], others[:, None], moved)
+
+
+def _lowest(lot: Array, group: Integers, number: Integers) -> Integers:
+    """Return the records with the lowest lots, so many of each group."""
+    order = np.lexsort((lot, group))
+    counts = np.bincount(group, minlength=len(number))
+    rank = np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return order[rank < number[group[order]]]
+
+
+def _warn_if_short(asked: Integers, moved: Integers, shares: Array) -> None:
+    """Warn when pairing was impossible for more than one in a hundred of the records.
+
+    A record or two that rounding left over in a stratum do not count.
+    """
+    excess = 2 * shares.max(axis=1) - shares.sum(axis=1)
+    lost = np.where(excess > 2, (asked - moved).sum(axis=1), 0)  # noqa: PLR2004 - see above
+    if lost.sum() > _NOTICEABLE * asked.sum():
+        message = (
+            f"{moved.sum():,} records were swapped where {asked.sum():,} were asked for: in"
+            f" {(lost > 0).sum():,} of {len(lost):,} strata one category holds more than half of the"
+            " records to pair. The matrix describes what was done; see `rates` of the release."
+        )
+        warnings.warn(message, RateWarning, stacklevel=5)
