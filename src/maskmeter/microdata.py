@@ -193,7 +193,7 @@ class Microdata:
             with self.origin.check_unchanged().open("rb") as file:
                 return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
         digest = sha256(repr([(key.name, key.categories) for key in self.space.keys]).encode())
-        digest.update(np.ascontiguousarray(self.codes).data)
+        digest.update(np.ascontiguousarray(self.codes.T).data)  # column after column
         return f"keys sha256 {digest.hexdigest()}"
 
 

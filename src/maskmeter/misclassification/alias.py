@@ -32,10 +32,12 @@ class AliasTable:
 
     def draw(self, row: NDArray[np.int64], uniform: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return a category from the distribution `row` of each draw, decided by its uniform."""
-        scaled = uniform * self.size
-        column = scaled.astype(np.int64)
-        place = row * self.size + column
-        return np.where(scaled - column < self.keep[place], column, self.other[place])
+        rest = uniform * self.size
+        column = rest.astype(np.int64)
+        rest -= column
+        place = row * self.size
+        place += column
+        return np.where(rest < self.keep.take(place), column, self.other.take(place))
 
 
 def _split(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -194,7 +194,9 @@ class Mechanism:
         drawn = np.array(codes, order="F")
         for factor in self.factors:
             words = uniforms(seed, f"{label}/{factor.name}", start=start, stop=start + len(codes))
-            row = factor.stratum(codes) * factor.size + factor.code(codes)
+            row = factor.code(codes)
+            if factor.by:
+                row = row + factor.stratum(codes) * factor.size
             moved = factor.alias.draw(row, words)
             if len(factor.columns) == 1:
                 drawn[:, factor.columns[0]] = moved

@@ -188,11 +188,10 @@ class _Plan:
 
     def rates(self, label: str, data: Microdata, codes: Codes) -> list[Rate]:
         """Return asked-for, expected and achieved change of each stratum."""
-        moved = combined(codes, data.space, self.names) != combined(
-            data.codes, data.space, self.names
-        )
+        columns = [data.space.index(name) for name in self.names]
+        moved = (codes[:, columns] != data.codes[:, columns]).any(axis=1)
         records = np.bincount(self.strata.of_record, minlength=len(self.asked))
-        changed = np.bincount(self.strata.of_record, weights=moved, minlength=len(self.asked))
+        changed = np.bincount(self.strata.of_record[moved], minlength=len(self.asked))
         key = " x ".join(self.names)
         return [
             Rate(

@@ -78,6 +78,8 @@ def as_crossed(key: Any) -> Crossed:  # noqa: ANN401 - a name or several
 def combined(codes: Codes, space: KeySpace, names: Crossed) -> NDArray[np.int64]:
     """Return the category of each record for keys that move together."""
     columns = [codes[:, space.index(name)].astype(np.int64) for name in names]
+    if len(columns) == 1:
+        return columns[0]
     return np.ravel_multi_index(columns, [space[name].size for name in names])
 
 
