@@ -623,8 +623,13 @@ class TestPerturbation:
             lambda: mm.correct_counts(self.data, "lad", misclassification=flat),
             "cannot be inverted",
         )
-        refuse(lambda: mm.correct_counts(self.data, "lad", "lad"), "two different keys")
-        refuse(lambda: mm.correct_counts(self.data, "led"), "Did you mean 'lad'?")
+        refuse(
+            lambda: mm.correct_counts(self.data, "lad", "lad", misclassification={}),
+            "two different keys",
+        )
+        refuse(
+            lambda: mm.correct_counts(self.data, "led", misclassification={}), "Did you mean 'lad'?"
+        )
         refuse(lambda: mm.correct_counts(PEOPLE, "sex"), "released file")
         release = mm.Swap("lad", 0.2).apply(self.data, rng=1)
         refuse(lambda: mm.correct_counts(release, "lad"), "for PRAM only")
@@ -638,6 +643,45 @@ class TestPerturbation:
         refuse(
             lambda: mm.design_pram(self.data, ("lad", "sex"), stay_at_most={"a": 0.5}), "one number"
         )
+
+    @pytest.mark.parametrize("key", [None, 3, (), ("lad", 3), [["lad"]], b"lad", ("lad", "lad")])
+    def test_keys_that_are_not_keys(self, key):
+        refuse(lambda: mm.Swap(key, 0.1), "by name")
+        refuse(lambda: mm.Pram([key], 0.9), "by name")
+        refuse(lambda: mm.design_pram(self.data, key, stay_at_most=0.5), "by name")
+
+    def test_other_arguments_of_the_wrong_kind(self):
+        refuse(lambda: mm.Swap("lad", 0.1, within=3), "by name")
+        refuse(lambda: mm.Swap("lad", 0.1, label=3), "must be text")
+        refuse(lambda: mm.Pram([], 0.9), "at least one key")
+        refuse(lambda: mm.Pram(["lad", "lad"], 0.9), "each of them once")
+        refuse(lambda: mm.Pram("lad", 0.9, invariant="no"), "True or False")
+        refuse(lambda: mm.Pram("lad", 0.9, blend=0.5, invariant=False), "leave it out")
+        refuse(lambda: mm.Pram(["lad", "sex"], 0.9, forbidden=[("a", "b")]), "one key")
+        refuse(lambda: mm.Pram("lad", 0.9, forbidden=None), "list of moves")
+        refuse(lambda: mm.design_pram(PEOPLE, "sex", stay_at_most=0.5), "mm.read")
+        refuse(
+            lambda: mm.design_pram(self.data, "lad", stay_at_most=0.5, forbidden=["ab"]),
+            "list of moves",
+        )
+        unhashable = mm.Pram("lad", 0.5, forbidden=[("a", ["b"])])
+        refuse(lambda: unhashable.apply(self.data), "a list is not one of")
+        refuse(lambda: mm.protect(self.data, [mm.Swap]), "list of steps")
+        refuse(lambda: mm.by(None, {}), "name of a key")
+        refuse(lambda: mm.correct_counts(self.data, ["lad"], misclassification={}), "names of keys")
+        refuse(lambda: mm.correct_counts(self.data, "lad"), "with its `misclassification`")
+
+    def test_crossed_keys_that_do_not_fit_in_memory(self):
+        space = mm.KeySpace([mm.Key("a", range(300)), mm.Key("b", range(300))])
+        data = mm.Microdata(space, np.column_stack([np.arange(300), np.arange(300)]))
+        for step in (mm.Swap(("a", "b"), 0.2), mm.Pram(("a", "b"), 0.8)):
+            refuse(lambda step=step: step.apply(data), "90,000 categories", "do not fit")
+
+    def test_control_keys_that_leave_nobody_to_pair(self):
+        codes = np.column_stack([np.arange(60) % 3, np.arange(60) % 2, np.arange(60) // 30])
+        space = mm.KeySpace([*self.space.keys, mm.Key("same", "abc")])
+        data = mm.Microdata(space, np.column_stack([codes, codes[:, 0]]))
+        refuse(lambda: mm.Swap("lad", 0.5, within=("same",)).apply(data), "Nobody can be paired")
 
     def test_unknown_choices(self):
         refuse(lambda: mm.Swap("lad", 0.1, description="exact"), "'balanced', 'nominal'")

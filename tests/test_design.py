@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import maskmeter as mm
 from maskmeter.errors import PerturbationError
+from maskmeter.perturb.design import _least
 
 SPACE = mm.KeySpace([mm.Key("age", [10, 20, 30, 40]), mm.Key("sex", "fm")])
 
@@ -91,3 +92,35 @@ def test_crossed_keys_can_be_designed():
 def test_a_category_with_nowhere_to_go_is_counted_in_the_message():
     with pytest.raises(PerturbationError, match=r"1 of 4 categories have none.*40.0%"):
         mm.design_pram(file(10, 20, 30, 40), "age", stay_at_most=0.9, forbidden=[(40, ...)])
+
+
+def test_rare_categories_keep_to_their_bounds():
+    """One record in fourteen million weighs as much as the others."""
+    counts = np.array([9_000_000, 5_000_000, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89])
+    P = _least(
+        counts / counts.sum(),
+        np.full(12, 0.9),
+        np.ones((12, 12), dtype=bool),
+        1 - np.eye(12),
+        "k",
+    )
+
+    assert np.all(P.diagonal() <= 0.9 + 1e-7)
+    assert counts @ P == pytest.approx(counts, rel=1e-7)
+    # The largest gives away a tenth and takes as many back, nearly all from the second largest.
+    assert counts @ (1 - P.diagonal()) == pytest.approx(2 * 0.1 * counts[0], rel=1e-4)
+
+
+def test_a_design_for_one_file_leaves_the_margins_of_another():
+    design = mm.design_pram(file(10, 20, 30, 40), "age", stay_at_most=0.7)
+    other = file(70, 20, 10, 30)
+    P = design.pram().apply(other, rng=1).misclassification.factors[0].P[0]
+    p = np.array([70, 20, 10, 30]) / 130
+
+    assert p @ P == pytest.approx(p, abs=1e-12)
+
+
+def test_a_design_shows_no_shares():
+    assert repr(mm.design_pram(file(10, 10, 10, 10), "age", stay_at_most=0.8)) == (
+        "PramDesign(age, expected change 20.0%)"
+    )

@@ -237,10 +237,10 @@ class TestWriting:
         path.write_text("old", encoding="utf-8")
         before = names_in(tmp_path)
 
-        def full(_):
+        def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(atomic, "_like_other_files", full)
+        monkeypatch.setattr(atomic, "_set_permissions", full)
         with pytest.raises(FileError, match="No space left on device"):
             release.write(path)
         assert path.read_text(encoding="utf-8") == "old"
@@ -270,3 +270,90 @@ class TestWriting:
 
         assert release.provenance is not None
         assert release.provenance.input_hash.endswith(sha256(Path(source).read_bytes()).hexdigest())
+
+    def test_an_old_file_keeps_its_permissions(self, release, tmp_path):
+        path = tmp_path / "protected.csv"
+        path.touch(mode=0o600)
+        release.write(path)
+
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    def test_a_link_is_followed(self, release, tmp_path):
+        (tmp_path / "other").mkdir()
+        target, link = tmp_path / "other" / "protected.csv", tmp_path / "link.csv"
+        target.touch()
+        link.symlink_to(target)
+        release.write(link)
+
+        assert link.is_symlink()
+        assert target.read_bytes()
+
+    def test_the_input_is_known_wherever_one_stands(self, source, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        release = SWAP.apply(mm.read("people.csv", keys=["lad", "sex"]), rng=1)
+        (tmp_path / "sub").mkdir()
+        (tmp_path / "sub" / "people.csv").touch()
+        monkeypatch.chdir(tmp_path / "sub")
+
+        with pytest.raises(FileError, match="the file that was read"):
+            release.write("../people.csv")
+        release.write("protected.csv")
+        assert source.is_file()
+
+    @pytest.mark.parametrize("path", [None, 3, b"x.csv", ["x.csv"], "x" * 300 + ".csv", "x\0.csv"])
+    def test_paths_that_are_none(self, release, path):
+        with pytest.raises(FileError):
+            release.write(path)
+
+    def test_an_input_that_is_gone(self, release, source, tmp_path):
+        source.unlink()
+        (tmp_path / "protected.csv").touch()
+        with pytest.raises(FileError, match="read it again"):
+            release.write(tmp_path / "protected.csv")
+
+
+def test_what_is_done_to_a_frame_after_reading_does_not_matter(tmp_path):
+    frame = pd.DataFrame({"k": list("ab") * 20, "n": range(40)})
+    release = mm.Swap("k", 0.2).apply(mm.read(frame, keys=["k"]), rng=1)
+    frame["n"] = -1
+    release.write(tmp_path / "m.csv")
+
+    assert read_back(tmp_path / "m.csv")["n"].to_list() == [str(n) for n in range(40)]
+
+
+def test_a_header_with_quotes_is_read_as_it_was_meant(tmp_path):
+    path = tmp_path / "q.csv"
+    path.write_text('"a ""quoted"" name",x\nf,1\nm,2\nf,3\nm,4\n', encoding="utf-8")
+    release = mm.Swap('a "quoted" name', 0.5).apply(mm.read(path, keys=['a "quoted" name']), rng=1)
+    release.write(tmp_path / "out.csv")
+
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith('"a ""quoted"" name",x\n')
+
+
+def test_a_key_that_was_not_swapped_can_be_corrected():
+    release = mm.protect(DATA, [mm.Pram("age", 0.8), mm.Swap("lad", 0.2)], rng=1)
+
+    assert mm.correct_counts(release, "age").estimate.sum() == pytest.approx(2000)
+    assert mm.correct_counts(release, "age").to_frame().columns == [
+        "age", "released", "estimate", "standard_error"
+    ]  # fmt: skip
+
+
+def test_nothing_that_holds_data_shows_it():
+    frame = pl.DataFrame({"k": ["secret-a", "secret-b"] * 20, "g": ["secret-c", "secret-d"] * 20})
+    sample = mm.read(frame.with_columns(k=pl.col("k").reverse()), keys=["k"], fraction=0.5)
+    sample = mm.read(
+        frame.sample(fraction=1.0, shuffle=True, seed=1).with_columns(g=frame["g"]), keys=["k", "g"]
+    )
+    release = mm.Swap("k", 0.2, within=("g",)).apply(sample, rng=1)
+    corrected = mm.correct_counts(mm.Pram("k", 0.9).apply(sample, rng=1), "k")
+    shown = [sample.origin, release, release.reported, release.provenance, corrected]
+
+    assert not any("secret" in repr(one) for one in shown)
+
+
+def test_hashes_tell_files_apart():
+    other = DATA.with_codes(DATA.codes[::-1])
+
+    assert DATA.fingerprint() != other.fingerprint()
+    assert DATA.fingerprint() == mm.Microdata(SPACE, np.ascontiguousarray(DATA.codes)).fingerprint()

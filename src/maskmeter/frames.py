@@ -40,7 +40,10 @@ COUNT = "maskmeter: number of rows"
 
 def load(source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 - a path or any frame narwhals knows
     """Return any source as an eager frame: the user's own kind, Polars for files and lazy engines."""
-    return _collected(_opened(source), source)
+    frame = _opened(source)
+    if isinstance(frame, nw.DataFrame):
+        return frame.clone()  # what the user does to their frame later is no concern of ours
+    return _collected(frame, source)
 
 
 def grouped(source: Any, keys: Sequence[str | Key]) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for load

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from maskmeter._checks import check_distinct
+from maskmeter._checks import check_distinct, shown
 from maskmeter.errors import CategoryError, ColumnNotFoundError, InputError
 
 if TYPE_CHECKING:
@@ -76,11 +76,16 @@ class Key:
         >>> Key("age", [10, 20]).code("20")
         1
         """
-        found = self.position(category)
+        try:
+            found = self.position(category)
+        except TypeError:  # a list, say
+            found = -1
+        else:
+            found = self._code_by_text.get(str(category), -1) if found < 0 else found
         if found < 0:
-            found = self._code_by_text.get(str(category), -1)
-        if found < 0:
-            message = f"{category!r} is not one of the {self.size} categories of {self.name!r}."
+            message = (
+                f"{shown(category)} is not one of the {self.size} categories of {self.name!r}."
+            )
             raise CategoryError(message)
         return found
 

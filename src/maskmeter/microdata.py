@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from maskmeter.keys import Codes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Origin:
     """Where the records came from: the user's frame, its codes as they were read, and its file."""
 
@@ -47,7 +47,7 @@ class Origin:
         """Return the origin of records that were read from a path or a frame."""
         if not isinstance(source, str | Path):
             return cls(frame, codes)
-        path = Path(source).expanduser()
+        path = Path(source).expanduser().absolute()  # the working directory may change
         return cls(frame, codes, path, _state(path))
 
     def check_unchanged(self) -> Path:
@@ -169,9 +169,8 @@ class Microdata:
 
         A CSV that came from a CSV differs from it in the changed fields only, byte for byte.
         """
-        path = Path(path).expanduser()
         origin = self.origin
-        formats.check_target(path, None if origin is None else origin.path)
+        path = formats.check_target(path, None if origin is None else origin.path)
         if origin is not None and origin.path is not None and formats.keep_bytes(origin.path, path):
             formats.delimited.rewrite(origin.check_unchanged(), path, self._changes(origin.codes))
         else:
@@ -246,6 +245,13 @@ def read(
             raise
         message = f"Column {weights!r} cannot hold weights. {error}"
         raise WeightError(message) from None
+
+
+def check_microdata(data: object) -> None:
+    """Refuse what was not read."""
+    if not isinstance(data, Microdata):
+        message = f"Give a sample (mm.read), not a {type(data).__name__}."
+        raise InputError(message)
 
 
 def _state(path: Path) -> tuple[int, int]:

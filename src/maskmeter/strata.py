@@ -100,7 +100,10 @@ def by(
     >>> by(("sex", "region"), {("f", "north"): 0.1}, otherwise=0.2).values
     ((('f', 'north'), 0.1),)
     """
-    keys = (key,) if isinstance(key, str) else tuple(key)
+    keys = (key,) if isinstance(key, str) else key
+    if not isinstance(keys, tuple) or not all(isinstance(name, str) for name in keys):
+        message = "mm.by takes the name of a key, or a tuple of names."
+        raise CategoryError(message)
     if not isinstance(values, Mapping):
         message = "mm.by takes a dictionary: a value for each category, such as {'north': 0.1}."
         raise CategoryError(message)

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare, norm
+from scipy.stats import chi2, chisquare, norm
 
 import maskmeter as mm
 from conftest import FALSE_ALARM
@@ -69,6 +69,29 @@ def test_average_flows_follow_the_balanced_matrix_and_not_the_nominal_one(seed):
     nominal = flows.nominal(sizes, rate=0.5)
     assert distance(balanced) < Z
     assert distance(nominal) > Z
+
+
+def test_every_record_is_as_likely_to_be_swapped_as_any_other_of_its_category(seed):
+    """And which ones are is decided anew for every seed, and for every label."""
+    space = mm.KeySpace([mm.Key("lad", range(4)), mm.Key("age", range(2))])
+    codes = np.column_stack([np.arange(80) % 4, np.arange(80) // 40])
+    data = mm.Microdata(space, codes)
+    runs = 1000
+    chosen = np.zeros((2, runs, 80), dtype=bool)
+    for run in range(runs):
+        for which, label in enumerate(("one", "other")):
+            swap = mm.Swap("lad", 0.3, within=("age",), label=label)
+            chosen[which, run] = swap.apply(data, rng=seed + run).changed
+    for picked in chosen:
+        counts = picked.sum(axis=0)
+        # Records of a stratum share a fixed total, so the statistic is a little below chi-squared.
+        expected = np.full(80, counts.sum() / 80)
+        statistic = ((counts - expected) ** 2 / (expected * (1 - expected / runs))).sum()
+        assert chi2.sf(statistic, 79) > FALSE_ALARM
+    both = (chosen[0] & chosen[1]).mean()
+    apart = chosen[0].mean() * chosen[1].mean()
+    assert abs(both - apart) < Z * np.sqrt(apart / (runs * 80))
+    assert abs(chosen[0].mean() - apart) > Z * np.sqrt(apart / (runs * 80))  # one set would be seen
 
 
 def test_pram_transitions_follow_the_matrix_of_the_release_and_not_one_off_by_a_tenth(seed):
@@ -135,7 +158,7 @@ def test_the_papers_eight_designs_order_as_printed_and_tau_is_tau_cc(census, pop
 
 
 def test_tau_of_a_swap_that_is_described_wrongly_is_not_tau_cc(census, population):
-    """The power half: a 20 % swap told as one of 10 % is off by more than 4 %."""
+    """The power half: a 40 % swap told as one of 10 % is off by more than 4 %."""
     sample = mm.read(
         mm.bernoulli_sample(census, fraction=0.01, rng=1), keys=population, fraction=0.01
     )
@@ -158,27 +181,32 @@ ORIGINAL = mm.Microdata(SPACE, SPACE.codes(ROWS))
     ("step", "rows", "columns"),
     [
         (mm.Pram("lad", 0.7, invariant=False), "lad", None),
+        (mm.Pram("lad", 0.7), "lad", "age"),
         (mm.Pram("lad", mm.by("age", {0: 0.6, 1: 0.9}), invariant=False), "lad", None),
         (mm.Pram("lad", 0.8, invariant=False), "lad", "sex"),
         (mm.Pram(["lad", "sex"], 0.8, invariant=False), "lad", "sex"),
         (mm.Pram(("sex", "lad"), 0.8, invariant=False), "lad", "sex"),
         (mm.Pram(("sex", "lad"), 0.8, invariant=False), "lad", "age"),
     ],
-    ids=["one-way", "by age", "one of two", "both", "crossed", "part of crossed"],
+    ids=["one-way", "invariant", "by age", "one of two", "both", "crossed", "part of crossed"],
 )
-def test_intervals_of_corrected_counts_cover_the_original_ones(step, rows, columns, seed):
-    """1,000 replications; all cells together cover between 93 and 97 %, and raw counts do not."""
+def test_intervals_of_corrected_counts_cover_the_original_ones(step, rows, columns):
+    """1,000 replications; all cells together cover between 93 and 97 %, and raw counts do not.
+
+    The seeds are fixed: with fresh ones the average of three cells would leave the band by chance
+    in about one run of ten thousand.
+    """
     names = [rows] if columns is None else [rows, columns]
     truth = mm.KeyTable.of(SPACE, ORIGINAL.codes).project(names).dense()
     inside = raw = 0
     total = np.zeros(truth.shape)
     for run in range(1000):
-        release = step.apply(ORIGINAL, rng=seed + run)
+        release = step.apply(ORIGINAL, rng=run)
         found = mm.correct_counts(release, rows, columns)
         inside += (np.abs(found.estimate - truth) < 1.96 * found.standard_error).mean()
         raw += (np.abs(found.released - truth) < 1.96 * found.standard_error).mean()
         total += found.estimate
 
     assert 930 <= inside <= 970
-    assert raw < 930
+    assert raw < 930 or step.invariant  # invariant PRAM leaves what is expected of raw counts
     assert total / 1000 == pytest.approx(truth, rel=0.01)

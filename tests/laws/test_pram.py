@@ -197,7 +197,59 @@ def test_an_edit_rule_of_a_crossed_key_is_kept():
 def test_steps_are_values():
     assert mm.Pram("lad", 0.8) == mm.Pram("lad", stay=0.8)
     assert len({mm.Pram("lad", 0.8), mm.Pram("lad", 0.8), mm.Pram("lad", 0.7)}) == 2
-    assert repr(mm.Pram("lad", 0.8, blend=0.5)) == "Pram('lad', stay=0.8, blend=0.5)"
-    assert repr(mm.Pram(["lad", ("sex", "age")], matrix=np.eye(2))) == (
-        "Pram(['lad', ('sex', 'age')], matrix=...)"
+    assert (
+        repr(mm.Pram("lad", 0.8, blend=0.5)) == "Pram('lad', stay=0.8, blend=0.5, label='pram lad')"
     )
+    assert repr(mm.Pram(["lad", ("sex", "age")], matrix=np.eye(2))) == (
+        "Pram(['lad', ('sex', 'age')], matrix=..., label='pram lad, sex x age')"
+    )
+
+
+@given(files(), st.sampled_from([0.0, 0.1, 0.5, 0.9]), st.sampled_from(["lad", ("lad", "ward")]))
+def test_matrices_are_proper_also_for_categories_that_no_record_has(data, stay, key):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RateWarning)
+        release = mm.Pram(key, stay).apply(data, rng=1)
+    factor = release.misclassification.factors[0]
+    absent = np.bincount(factor.code(data.codes), minlength=factor.size) == 0
+
+    assert np.all(factor.P >= 0)
+    assert factor.P[0].sum(axis=1) == pytest.approx(np.ones(factor.size), abs=1e-12)
+    assert np.all(factor.P[0].diagonal()[absent] == 1)
+
+
+@given(shares, st.lists(st.floats(0, 1), min_size=2, max_size=2))
+def test_asking_for_more_change_never_gives_less(counts, stays):
+    data = mm.Microdata(
+        mm.KeySpace([mm.Key("k", range(SIZE))]),
+        np.repeat(np.arange(SIZE), counts.astype(int))[:, None],
+    )
+    expected = []
+    for stay in sorted(stays):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RateWarning)
+            expected.append(mm.Pram("k", stay).apply(data, rng=1).rates["expected"][0])
+
+    assert expected[0] >= expected[1] - 0.002  # as near as a share counts as reached
+
+
+def test_everybody_moves_where_that_is_possible():
+    data = mm.Microdata(mm.KeySpace([mm.Key("k", "ab")]), (np.arange(100) % 2)[:, None])
+    release = mm.Pram("k", stay=0).apply(data, rng=1)
+
+    assert release.changed.all()
+    assert release.misclassification.factors[0].P[0].tolist() == [[0, 1], [1, 0]]
+
+
+def test_a_matrix_that_leaves_the_margins_is_used_as_it_is():
+    data = mm.Microdata(
+        mm.KeySpace([mm.Key("k", range(4))]), np.repeat(np.arange(4), [40, 30, 20, 10])[:, None]
+    )
+    first = [0.4 / 3, 1 - 0.4 / 3 - 0.1, 0.1, 0]
+    matrix = np.array([[0.9, 0.1, 0, 0], first, [0, 0.15, 0.75, 0.1], [0, 0, 0.2, 0.8]])
+    release = mm.Pram("k", matrix=matrix).apply(data, rng=1)
+
+    assert release.misclassification.factors[0].P[0] == pytest.approx(matrix)
+    cycle = np.roll(np.eye(4), 1, axis=1)
+    even = mm.Microdata(data.space, (np.arange(40) % 4)[:, None])
+    assert mm.Pram("k", matrix=cycle).apply(even, rng=1).changed.all()

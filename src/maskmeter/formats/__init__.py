@@ -49,15 +49,25 @@ def collect(frame: pl.LazyFrame, path: str | Path) -> pl.DataFrame:
         raise _unreadable(path) from None
 
 
-def check_target(path: Path, source: Path | None) -> None:
-    """Refuse to write where nothing can be written, or over the file that was read."""
-    _family(path)
-    if source is not None and path.exists() and path.samefile(source):
-        message = f"{str(path)!r} is the file that was read: write the protected file elsewhere."
+def check_target(target: object, source: Path | None) -> Path:
+    """Return where to write, if it can be written to and is not the file that was read."""
+    if not isinstance(target, str | Path):
+        message = f"Give the path of a file, not a {type(target).__name__}."
+        raise FileError(message)
+    _family(Path(target))
+    try:
+        path = Path(target).expanduser().resolve()  # a link is followed, not replaced
+        taken = source is not None and path.exists() and source.exists() and path.samefile(source)
+    except (OSError, ValueError):
+        message = f"Cannot write {str(target)!r}: that is not a usable path."
+        raise FileError(message) from None
+    if taken:
+        message = f"{str(target)!r} is the file that was read: write the protected file elsewhere."
         raise FileError(message)
     if not path.parent.is_dir():
-        message = f"Cannot write {str(path)!r}: there is no such directory."
+        message = f"Cannot write {str(target)!r}: there is no such directory."
         raise FileError(message)
+    return path
 
 
 def keep_bytes(source: Path, path: Path) -> bool:

@@ -28,7 +28,7 @@ def whole(path: Path) -> Iterator[Path]:
     unfinished = Path(name)
     try:
         yield unfinished
-        _like_other_files(unfinished)
+        _set_permissions(unfinished, path)
         unfinished.replace(path)
     except MaskmeterError:
         raise
@@ -42,8 +42,11 @@ def whole(path: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def _like_other_files(path: Path) -> None:
-    """Give a temporary file the permissions that a new file would have."""
+def _set_permissions(unfinished: Path, path: Path) -> None:
+    """Give a temporary file the permissions of the file it replaces, or those of a new one."""
+    if path.exists():
+        unfinished.chmod(path.stat().st_mode & 0o777)
+        return
     mask = os.umask(0)
     os.umask(mask)
-    path.chmod(0o666 & ~mask)
+    unfinished.chmod(0o666 & ~mask)

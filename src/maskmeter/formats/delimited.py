@@ -40,7 +40,13 @@ def scan(path: Path) -> pl.LazyFrame:
         raise FileError(message)
     check_distinct(header)
     _refuse_short_rows(path, fields=len(header))
-    frame = pl.scan_csv(path, infer_schema=False, null_values="", glob=False)
+    frame = pl.scan_csv(
+        path,
+        infer_schema=False,
+        null_values="",
+        glob=False,
+        with_column_names=lambda _: header,  # the reader leaves doubled quotes in names
+    )
     frame.collect_schema()
     return frame
 

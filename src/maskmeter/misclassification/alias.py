@@ -43,8 +43,11 @@ class AliasTable:
 def _split(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return, for each column, the share that is its own category and the category of the rest."""
     size = len(probabilities)
+    likeliest = int(probabilities.argmax())
+    if probabilities[likeliest] == 1:  # nothing to share out: a category that always stays
+        return (np.arange(size) == likeliest).astype(np.float64), np.full(size, likeliest)
     keep = probabilities * size
-    other = np.full(size, probabilities.argmax())
+    other = np.full(size, likeliest)
     small = [c for c in range(size) if keep[c] < 1]
     large = [c for c in range(size) if keep[c] >= 1]
     while small and large:

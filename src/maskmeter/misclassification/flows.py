@@ -65,18 +65,21 @@ def symmetric_flows(moved: Array) -> Array:
     """
     flows = np.zeros((len(moved), len(moved)))
     largest = int(moved.argmax())
-    if moved[largest] >= moved.sum() - moved[largest]:
+    if moved[largest] >= (moved.sum() - moved[largest]) * (1 - 1e-12):  # half, but for rounding
         flows[largest], flows[:, largest] = moved, moved
         flows[largest, largest] = 0
         return flows
-    weights = _weights(moved, largest)
+    active = np.flatnonzero(moved)
+    weights = np.zeros(len(moved))
+    weights[active] = _weights(moved[active])
     flows = np.outer(weights, weights)
     np.fill_diagonal(flows, 0)
     return flows
 
 
-def _weights(moved: Array, largest: int) -> Array:
+def _weights(moved: Array) -> Array:
     """Solve x_j (X - x_j) = moved_j with X the sum of all x, by bisection on X."""
+    largest = int(moved.argmax())
 
     def small_root(total: float) -> Array:
         # 2m / (X + sqrt(X^2 - 4m)) keeps its digits where (X - sqrt(X^2 - 4m)) / 2 loses them.
@@ -107,12 +110,12 @@ def _weights(moved: Array, largest: int) -> Array:
         low, high = (middle, high) if gap(middle) * rising < 0 else (low, middle)
     x = solution((low + high) / 2)
     for _ in range(
-        4
+        3
     ):  # Newton steps, for bisection on X keeps half of the digits near a double root
         slope = np.broadcast_to(x[:, None], (len(x), len(x))).copy()
         np.fill_diagonal(slope, x.sum() - x)
-        x = x - np.linalg.lstsq(slope, x * (x.sum() - x) - moved, rcond=None)[0]
-    return np.where(moved > 0, x, 0)
+        x = x - np.linalg.solve(slope, x * (x.sum() - x) - moved)
+    return x
 
 
 def _idle_rows_stay(P: Array, active: NDArray[np.bool_]) -> Array:

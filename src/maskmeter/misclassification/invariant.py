@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskmeter.misclassification.flows import symmetric_flows
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -63,7 +65,7 @@ def solve_blend(R: Array, shares: Array, *, stay: float) -> float:
     """Return the blend with which the expected share unchanged is `stay`, or the nearest to it.
 
     The share is linear in the blend: `1 - alpha (1 - sum_i p_i R_ii)`. Alpha may exceed 1 as long
-    as no diagonal entry falls below 0.
+    as no diagonal entry of a category that occurs falls below 0.
 
     >>> solve_blend(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0.5, 0.5]), stay=0.75)
     0.5
@@ -72,3 +74,16 @@ def solve_blend(R: Array, shares: Array, *, stay: float) -> float:
     present = shares > 0
     furthest = 1 / (1 - R.diagonal()[present]).max() if moves > 0 else 0.0
     return float(min((1 - stay) / moves, furthest)) if moves > 0 else 0.0
+
+
+def full_exchange(shares: Array) -> Array:
+    """Return the invariant matrix that moves as many as any can: everybody, or twice the minority.
+
+    >>> full_exchange(np.array([0.5, 0.25, 0.25])).tolist()
+    [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    largest = shares.max()
+    moved = np.minimum(shares, 1 - largest) if 2 * largest > 1 else shares
+    R = symmetric_flows(moved) / np.where(shares > 0, shares, 1)[:, None]
+    np.fill_diagonal(R, 1 - R.sum(axis=1))
+    return np.where(np.abs(R) < 1e-15, 0, R)  # noqa: PLR2004 - rounding of numbers near 1

@@ -253,7 +253,8 @@ def _factor(names: Crossed, declared: Declared, space: KeySpace) -> Factor:
     strata, values = whole.strata(space)
     # Strata that share one matrix are one stratum here: fewer to tell apart, fewer to work through.
     distinct = {id(one): one for one in values}
-    strata = np.array([list(distinct).index(id(one)) for one in values])[strata]
+    place = {one: position for position, one in enumerate(distinct)}
+    strata = np.array([place[id(one)] for one in values])[strata]
     matrices = list(distinct.values())
     by = tuple(space.index(name) for name in whole.keys)
     P = np.stack([one.follow(keys, title) for one in matrices])

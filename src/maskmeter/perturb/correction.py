@@ -40,6 +40,10 @@ class CorrectedCounts:
     estimate: Array
     standard_error: Array
 
+    def __repr__(self) -> str:
+        """Return the keys: small counts stay out of logs."""
+        return f"CorrectedCounts({' x '.join(self.space.names)})"
+
     def to_frame(self) -> pl.DataFrame:
         """Return a row per cell: its categories, released count, estimate and standard error."""
         cells = self.space.codes(np.arange(self.space.size))
@@ -73,20 +77,23 @@ def correct_counts(
 
     With f~ the released counts, `f^ = f~ P^-1`; a two-way table takes the inverse on both sides.
     """
-    mechanism, released = _door(data, misclassification)
     names = (rows,) if columns is None else (rows, columns)
+    if not all(isinstance(name, str) for name in names):
+        message = "Rows and columns must be names of keys."
+        raise InputError(message)
+    mechanism, released = _door(data, misclassification, names)
     if len(set(names)) < len(names):
         message = "Rows and columns must be two different keys."
         raise InputError(message)
     space = released.space.project(names)
     axes = _axes(mechanism, names)
-    strata = np.column_stack([axis.stratum(released.codes) for axis in axes])
+    strata = np.column_stack([axis.factor.stratum(released.codes) for axis in axes])
     estimate, variance = np.zeros(space.size), np.zeros(space.size)
     for kind in np.unique(strata, axis=0):
         inside = released.codes[(strata == kind).all(axis=1)]
         inverses = [axis.inverse(int(s)) for axis, s in zip(axes, kind, strict=True)]
         table = np.zeros([len(inverse) for inverse in inverses])
-        np.add.at(table, tuple(axis.code(inside) for axis in axes), 1)
+        np.add.at(table, tuple(axis.factor.code(inside) for axis in axes), 1)
         part = _both_sides(inverses, table)
         estimate += part
         variance += _both_sides([inverse**2 for inverse in inverses], table) - part
@@ -101,15 +108,18 @@ def correct_counts(
 def _door(
     data: Release | Microdata,
     given: Misclassification | Mechanism | Mapping[Any, Any] | None,
+    names: tuple[str, ...],
 ) -> tuple[Mechanism, Microdata]:
-    if isinstance(data, Microdata):
+    if isinstance(data, Microdata) and given is not None:
         return as_mechanism(given, data.space), data
     if not isinstance(data, Release) or given is not None:
         message = "Give a release, or a released file (mm.read) with its `misclassification`."
         raise InputError(message)
-    if data.provenance and any(isinstance(step, Swap) for step in data.provenance.steps):
+    steps = () if data.provenance is None else data.provenance.steps
+    swapped = {name for step in steps if isinstance(step, Swap) for name in step.key}
+    if swapped & set(names):
         message = (
-            "This release was swapped. Swapping leaves the margins as they were and moves records"
+            f"{(swapped & set(names)).pop()!r} was swapped. Swapping leaves the margins as they were and moves records"
             " in pairs, so that these estimates and their errors hold for PRAM only."
         )
         raise InputError(message)
@@ -134,12 +144,6 @@ class _Axis:
     factor: Factor
     wanted: NDArray[np.int64]  # of each category of the factor: the count it belongs to
     size: int
-
-    def code(self, codes: Codes) -> NDArray[np.int64]:
-        return self.factor.code(codes)
-
-    def stratum(self, codes: Codes) -> NDArray[np.int64]:
-        return self.factor.stratum(codes)
 
     def inverse(self, stratum: int) -> Array:
         """Return P^-1, summed over the categories that belong to one count."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,8 +11,9 @@ import polars as pl
 
 from maskmeter._checks import check_choice, locked
 from maskmeter.errors import CategoryError, PerturbationError
+from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import Matrix
-from maskmeter.perturb.pram import Pram, allowed_moves
+from maskmeter.perturb.pram import Pram, allowed_moves, as_moves
 from maskmeter.perturb.step import as_crossed, check_rate, combined
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 Cost = Literal["changes", "distance"]
 
 _LARGEST = 1_000  # categories: a programme of a million variables
+_ZERO = 1e-11
+_CLOSE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,11 @@ class PramDesign:
     P: Array
     shares: Array
     cost: Cost
+    forbidden: tuple[tuple[Any, Any], ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the key and the change to expect: shares stay out of logs."""
+        return f"PramDesign({' x '.join(self.key)}, expected change {self.expected_change:.1%})"
 
     @property
     def expected_change(self) -> float:
@@ -45,9 +54,11 @@ class PramDesign:
         return float(self.shares @ (1 - self.P.diagonal()))
 
     def pram(self, *, label: str | None = None) -> Pram:
-        """Return the step that draws from this matrix as it is."""
-        key = self.key[0] if len(self.key) == 1 else self.key
-        return Pram(key, matrix=Matrix(self.P), invariant=False, label=label)
+        """Return the step that draws from this matrix, as it is in the file it was made for.
+
+        In another file it is changed to leave that file's margins.
+        """
+        return Pram(self.key, matrix=Matrix(self.P), forbidden=self.forbidden, label=label)
 
     def to_frame(self) -> pl.DataFrame:
         """Return the stay probability and the share of every category, by position."""
@@ -87,10 +98,12 @@ def design_pram(
     (0.25, [0.75, 0.75, 0.75])
     """
     check_choice(cost, Cost, name="cost")
+    check_microdata(data)
+    moves = as_moves(forbidden)
     names = as_crossed(key)
     keys = [data.space[name] for name in names]
     title = " x ".join(names)
-    size = int(np.prod([one.size for one in keys]))
+    size = prod(one.size for one in keys)
     bounds = _bounds(keys, stay_at_most, size)
     counts = np.bincount(combined(data.codes, data.space, names), minlength=size)
     present = counts > 0
@@ -98,13 +111,13 @@ def design_pram(
         message = f"{title!r} has {int(present.sum()):,} categories: at most {_LARGEST:,} can be designed."
         raise PerturbationError(message)
     shares = counts / counts.sum()
-    allowed = allowed_moves(keys, tuple(forbidden))[np.ix_(present, present)]
+    allowed = allowed_moves(keys, moves)[np.ix_(present, present)]
     place = np.flatnonzero(present)
     distance = np.abs(place[:, None] - place)
     weight = distance if cost == "distance" else (distance > 0).astype(np.float64)
     P = np.eye(size)
     P[np.ix_(present, present)] = _least(shares[present], bounds[present], allowed, weight, title)
-    return PramDesign(names, locked(P), locked(shares), cost)
+    return PramDesign(names, locked(P), locked(shares), cost, moves)
 
 
 def _bounds(keys: list[Key], given: float | Mapping[Any, float], size: int) -> Array:
@@ -122,33 +135,47 @@ def _bounds(keys: list[Key], given: float | Mapping[Any, float], size: int) -> A
 def _least(
     shares: Array, bounds: Array, allowed: NDArray[np.bool_], weight: Array, title: str
 ) -> Array:
-    """Solve for the flows p_i P_ij: rows and columns sum to p, the diagonal is bounded."""
+    """Solve for the flows p_i P_ij, each against the smaller of both shares.
+
+    Rows and columns sum to the shares, and the diagonal is bounded. The scaling lets a category of
+    one record in ten million count as much as the others in the solver's tolerance.
+    """
     from scipy import optimize, sparse  # noqa: PLC0415 - slow to import, and only needed here
 
     size = len(shares)
-    one = sparse.eye_array(size)
-    row_sums = sparse.kron(one, np.ones((1, size)))
-    column_sums = sparse.kron(np.ones((1, size)), one)
-    largest = np.where(allowed, 1.0, 0.0) * np.minimum.outer(shares, shares)
-    np.fill_diagonal(largest, bounds * shares)
+    smaller = np.minimum.outer(shares, shares)
+    entry = np.arange(size * size)
+    row, column = np.divmod(entry, size)
+    scaled = smaller.ravel()
+    sums = sparse.coo_array(
+        (
+            np.concatenate([scaled / shares[row], scaled / shares[column]]),
+            (np.concatenate([row, size + column]), np.concatenate([entry, entry])),
+        )
+    )
+    largest = allowed.astype(np.float64)
+    np.fill_diagonal(largest, bounds)
     found = optimize.linprog(  # type: ignore[call-overload] # the stubs know dense arrays only
-        weight.ravel(),
-        A_eq=sparse.vstack([row_sums, column_sums]),
-        b_eq=np.concatenate([shares, shares]),
+        (weight * smaller).ravel(),
+        A_eq=sums.tocsr(),
+        b_eq=np.ones(2 * size),
         bounds=np.column_stack([np.zeros(size * size), largest.ravel()]),
         method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    if not found.success:
-        stuck = int((allowed.sum(axis=1) == 1).sum())
-        message = (
-            f"No invariant matrix of {title!r} meets these bounds: a category that holds a share p"
-            " of the records can give at most 1 - p of them to others, and only by allowed moves"
-            f" ({stuck} of {size} categories have none). Raise `stay_at_most` for the large"
-            f" categories (the largest holds {shares.max():.1%}) or forbid fewer moves."
-        )
-        raise PerturbationError(message)
-    flows: Array = found.x.reshape(size, size)
-    P = np.where(flows > 1e-13, flows, 0) / shares[:, None]  # noqa: PLR2004 - the solver's rounding
-    np.fill_diagonal(P, 0)
-    np.fill_diagonal(P, 1 - P.sum(axis=1))
-    return np.where(P < 0, 0, P)
+    if found.success:
+        flows = np.where(found.x > _ZERO, found.x, 0).reshape(size, size) * smaller
+        P = flows / shares[:, None]
+        np.fill_diagonal(P, 0)
+        np.fill_diagonal(P, np.maximum(1 - P.sum(axis=1), 0))
+        drift = np.abs(shares @ P / shares - 1).max()
+        if drift < _CLOSE and (P.diagonal() <= bounds + _CLOSE).all():
+            return P
+    stuck = int((allowed.sum(axis=1) == 1).sum())
+    message = (
+        f"No invariant matrix of {title!r} meets these bounds: a category that holds a share p of"
+        " the records can give at most 1 - p of them to others, and only by allowed moves"
+        f" ({stuck} of {size} categories have none). Raise `stay_at_most` for the large categories"
+        f" (the largest holds {shares.max():.1%}) or forbid fewer moves."
+    )
+    raise PerturbationError(message)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 _EXCHANGES = 20  # random partner exchanges per pair, after which pairings are as good as uniform
-_FEW = 8  # pairs of one category that are not worth another round of random helpers
 
 
 def pair(category: Integers, stratum: Integers, *, rng: np.random.Generator) -> Integers:
@@ -70,23 +69,14 @@ class _Pairs:
 def _repair(pairs: _Pairs, where: Integers, rng: np.random.Generator) -> None:
     """Break up pairs of one category, each with the help of another pair of its stratum.
 
-    A helper with no record of that category exists as long as no category holds more than half.
+    For each category in turn, pairs of it are matched at random with pairs that have none of it:
+    there are at least as many of these, as long as no category holds more than half.
     """
     first, second = pairs.category
-    start = np.searchsorted(where, where, side="left")
-    number = np.searchsorted(where, where, side="right") - start
-    while True:
-        bad = np.flatnonzero(first == second)
-        if not len(bad):
-            return
-        if len(bad) <= _FEW:  # looking through all pairs is sure to end
-            helpers = np.arange(start[bad[0]], start[bad[0]] + number[bad[0]])
-            kind = first[bad[0]]
-            free = helpers[(first[helpers] != kind) & (second[helpers] != kind)]
-            pairs.exchange(bad[:1], rng.choice(free, 1), side=1)
-            continue
-        helped = bad[rng.random(len(bad)) < 0.5]  # noqa: PLR2004 - half are helped, half may help
-        helper = start[helped] + rng.integers(number[helped])
-        _, kept = np.unique(helper, return_index=True)  # each helper helps one pair at a time
-        kept = kept[~np.isin(helper[kept], helped)]
-        pairs.exchange(helped[kept], helper[kept], side=1)
+    for kind in np.unique(first[first == second]):
+        bad = np.flatnonzero((first == kind) & (second == kind))
+        free = np.flatnonzero((first != kind) & (second != kind))
+        free = free[np.lexsort((rng.random(len(free)), where[free]))]
+        # The n-th bad pair of a stratum takes the n-th free pair of that stratum.
+        rank = np.arange(len(bad)) - np.searchsorted(where[bad], where[bad])
+        pairs.exchange(bad, free[np.searchsorted(where[free], where[bad]) + rank], side=1)

@@ -9,18 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskmeter._checks import locked
+from maskmeter._checks import locked, shown
 from maskmeter.errors import CategoryError, PerturbationError, RateWarning
 from maskmeter.misclassification import Matrix, Misclassification, as_matrix, stay_or_move
-from maskmeter.misclassification.invariant import blended, reversible, solve_blend, two_stage
+from maskmeter.misclassification.invariant import (
+    blended,
+    full_exchange,
+    reversible,
+    solve_blend,
+    two_stage,
+)
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import (
     Perturbed,
     Rate,
     Strata,
     as_crossed,
+    as_label,
     check_disjoint,
     check_rate,
+    check_size,
     combined,
 )
 from maskmeter.strata import By
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _NOTICEABLE = 0.001
+_INVARIANT = 1e-9
 
 
 @dataclass(frozen=True, init=False)
@@ -47,13 +56,13 @@ class Pram:
     Parameters
     ----------
     key
-        The key; a tuple of keys whose combination is redrawn (so that no impossible combination
-        arises); or a list of either, each redrawn on its own.
+        The key; a tuple of keys whose combination is redrawn (an invariant matrix then makes no
+        combination that is not in the file); or a list of either, each redrawn on its own.
     stay
         The share of records to leave unchanged; moves go to all other categories alike.
     matrix
-        In place of `stay`, the P[true, released] to start from; `mm.by(...)` lets either differ
-        between groups.
+        In place of `stay`, the P[true, released] to start from, used as it is if it leaves the
+        margins; `mm.by(...)` lets either differ between groups.
     blend
         None solves for the share asked for; a number is the paper's alpha, R* = alpha R +
         (1 - alpha) I.
@@ -90,8 +99,20 @@ class Pram:
         several = key if isinstance(key, list) else [key]
         targets = tuple(as_crossed(one) for one in several)
         title = ", ".join(" x ".join(names) for names in targets)
+        if not targets or len({n for names in targets for n in names}) < sum(map(len, targets)):
+            message = "PRAM needs at least one key, and each of them once."
+            raise PerturbationError(message)
         if (stay is None) == (matrix is None):
-            message = f"PRAM of {title!r} needs either `stay` or `matrix`."
+            message = f"PRAM of {title!r} needs either `stay` or `matrix`, and not both."
+            raise PerturbationError(message)
+        if forbidden and len(targets) > 1:
+            message = "`forbidden` goes with one key, or one combination: use a step for each key."
+            raise PerturbationError(message)
+        if blend is not None and not invariant:
+            message = "`blend` mixes an invariant matrix: leave it out with invariant=False."
+            raise PerturbationError(message)
+        if not isinstance(invariant, bool):
+            message = f"`invariant` must be True or False, not {shown(invariant)}."
             raise PerturbationError(message)
         check = partial(check_rate, name="stay")
         checked = stay.map(check) if isinstance(stay, By) else stay if stay is None else check(stay)
@@ -104,8 +125,8 @@ class Pram:
             "matrix": source,
             "blend": blend if blend is None else check_rate(blend, name="blend"),
             "invariant": invariant,
-            "forbidden": _pairs(forbidden),
-            "label": label or f"pram {title}",
+            "forbidden": as_moves(forbidden),
+            "label": as_label(label, f"pram {title}"),
         }
         for field, setting in settings.items():
             object.__setattr__(self, field, setting)
@@ -115,7 +136,10 @@ class Pram:
         keys = [names[0] if len(names) == 1 else names for names in self.targets]
         how = "matrix=..." if self.stay is None else f"stay={self.stay!r}"
         blend = "" if self.blend is None else f", blend={self.blend}"
-        return f"Pram({keys[0] if len(keys) == 1 else keys!r}, {how}{blend})"
+        margins = "" if self.invariant else ", invariant=False"
+        moves = f", {len(self.forbidden)} forbidden moves" if self.forbidden else ""
+        key = repr(keys[0]) if len(keys) == 1 else repr(keys)
+        return f"Pram({key}, {how}{blend}{margins}{moves}, label={self.label!r})"
 
     def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
         """Return the release of a file with only this step applied."""
@@ -130,7 +154,10 @@ class Pram:
         matrices = {plan.names: plan.declared for plan in plans}
         mechanism = Misclassification(matrices).on(data)
         codes = mechanism.draw(data.codes, rng=seed, label=self.label)
-        rates = tuple(rate for plan in plans for rate in plan.rates(self.label, data, codes))
+        several = len(plans) > 1
+        rates = tuple(
+            rate for plan in plans for rate in plan.rates(self.label, data, codes, several=several)
+        )
         _warn_if_short(rates)
         return Perturbed(codes, matrices, rates)
 
@@ -138,7 +165,7 @@ class Pram:
         """Return the matrix of each stratum for one key, or one combination of keys."""
         keys = [data.space[name] for name in names]
         strata = Strata.of(data, self.matrix if self.stay is None else self.stay)
-        size = int(np.prod([key.size for key in keys]))
+        size = check_size(keys, strata)
         true = combined(data.codes, data.space, names)
         counts = np.bincount(strata.of_record * size + true, minlength=len(strata.names) * size)
         shares = counts.reshape(-1, size) / counts.reshape(-1, size).sum(axis=1, keepdims=True)
@@ -152,10 +179,10 @@ class Pram:
                 else value.follow(keys, title)
             )
             stay = float(p @ start.diagonal())
-            if stay < 1 and (p > 0).sum() < 2:  # noqa: PLR2004 - one to move to
+            if self.invariant and stay < 1 and (p > 0).sum() < 2:  # noqa: PLR2004 - one to move to
                 message = (
                     f"All records of a group have the same category of {title!r}: PRAM cannot move"
-                    " any of them and leave the margins. Set its `stay` to 1."
+                    " any of them and leave the margins. Let that group stay (1, or an identity matrix)."
                 )
                 raise PerturbationError(message)
             used = self._used(start, p, allowed, stay=stay)
@@ -170,12 +197,29 @@ class Pram:
         """Return R*, the matrix that records are drawn from."""
         if not self.invariant:
             return _without_forbidden(start, allowed)
-        R = two_stage(start, shares) if allowed.all() else reversible(start, shares, allowed)
-        blend = solve_blend(R, shares, stay=stay) if self.blend is None else self.blend
-        return blended(R, blend=blend)
+        kept = self.blend is None and _leaves(start, shares) and not start[~allowed].any()
+        R = start if kept else self._invariant(start, shares, allowed)
+        blend = self.blend
+        if blend is None:
+            blend = solve_blend(R, shares, stay=stay)
+            short = 1 - blend * float(shares @ (1 - R.diagonal())) > stay + _NOTICEABLE
+            if short and self.matrix is None and allowed.all():
+                R = full_exchange(shares)
+                blend = solve_blend(R, shares, stay=stay)
+        # Categories that no record has stay as they are, whatever the blend.
+        return np.where((shares > 0)[:, None], blended(R, blend=blend), np.eye(len(R)))
+
+    @staticmethod
+    def _invariant(start: Array, shares: Array, allowed: NDArray[np.bool_]) -> Array:
+        return two_stage(start, shares) if allowed.all() else reversible(start, shares, allowed)
 
 
-@dataclass(frozen=True, eq=False)
+def _leaves(P: Array, shares: Array) -> bool:
+    """Return True when a matrix leaves the margins as it is."""
+    return bool(np.abs(shares @ P - shares).max() < _INVARIANT)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class _Plan:
     """What will be drawn for one key, and how much change to expect of it."""
 
@@ -186,7 +230,7 @@ class _Plan:
     shares: Array
     asked: list[float]
 
-    def rates(self, label: str, data: Microdata, codes: Codes) -> list[Rate]:
+    def rates(self, label: str, data: Microdata, codes: Codes, *, several: bool) -> list[Rate]:
         """Return asked-for, expected and achieved change of each stratum."""
         columns = [data.space.index(name) for name in self.names]
         moved = (codes[:, columns] != data.codes[:, columns]).any(axis=1)
@@ -196,7 +240,7 @@ class _Plan:
         return [
             Rate(
                 label,
-                f"{key}: {name}",
+                f"{key}: {name}" if several else name,
                 int(records[s]),
                 self.asked[s],
                 float(self.shares[s] @ (1 - self.matrices[s].P.diagonal())),
@@ -214,12 +258,13 @@ def as_declared(matrix: Any, *, name: str) -> Declared | None:  # noqa: ANN401 -
     return matrix.map(check) if isinstance(matrix, By) else check(matrix)
 
 
-def _pairs(forbidden: Sequence[tuple[Any, Any]]) -> tuple[tuple[Any, Any], ...]:
-    listed = tuple(forbidden)
-    if not all(isinstance(move, tuple) and len(move) == 2 for move in listed):  # noqa: PLR2004 - from, to
+def as_moves(forbidden: Any) -> tuple[tuple[Any, Any], ...]:  # noqa: ANN401 - anything a caller may pass
+    """Return forbidden moves as pairs (true, released)."""
+    moves = forbidden if isinstance(forbidden, list | tuple) else [forbidden]
+    if not all(isinstance(move, list | tuple) and len(move) == 2 for move in moves):  # noqa: PLR2004 - from, to
         message = "`forbidden` must be a list of moves (true, released)."
         raise PerturbationError(message)
-    return listed
+    return tuple((true, released) for true, released in moves)
 
 
 def allowed_moves(keys: list[Key], forbidden: tuple[tuple[Any, Any], ...]) -> NDArray[np.bool_]:
@@ -230,7 +275,7 @@ def allowed_moves(keys: list[Key], forbidden: tuple[tuple[Any, Any], ...]) -> ND
 
     def row(category: Any) -> Any:  # noqa: ANN401 - a category, a tuple of them or Ellipsis
         if category is ...:
-            return slice(None)
+            return np.arange(size)
         parts = (category,) if len(keys) == 1 else category
         if not isinstance(parts, tuple) or len(parts) != len(keys):
             message = f"A forbidden move of crossed keys names {len(keys)} categories on each side."
@@ -242,11 +287,7 @@ def allowed_moves(keys: list[Key], forbidden: tuple[tuple[Any, Any], ...]) -> ND
         return np.arange(size).reshape(sizes)[tuple(codes)].ravel()
 
     for true, released in forbidden:
-        block = np.zeros_like(allowed)
-        block[row(true), :] = True
-        there = np.zeros_like(allowed)
-        there[:, row(released)] = True
-        allowed &= ~(block & there)
+        allowed[np.ix_(row(true), row(released))] = False
     np.fill_diagonal(allowed, val=True)
     return allowed
 
@@ -267,4 +308,4 @@ def _warn_if_short(rates: tuple[Rate, ...]) -> None:
             f" worst is expected to leave {1 - worst.expected:.1%} unchanged where"
             f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
         )
-        warnings.warn(message, RateWarning, stacklevel=5)
+        warnings.warn(message, RateWarning, stacklevel=4)

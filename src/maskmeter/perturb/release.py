@@ -11,7 +11,7 @@ import polars as pl
 
 from maskmeter._random import RandomSource, seed_of
 from maskmeter.errors import InputError, MatrixError, PerturbationError
-from maskmeter.microdata import Microdata
+from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import Mechanism, Misclassification, as_mechanism
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from maskmeter.microdata import Microdata
     from maskmeter.perturb.step import Rate, Step
 
 
@@ -118,9 +119,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     >>> int(release.changed.sum())
     20
     """
-    if not isinstance(data, Microdata):
-        message = f"Give a sample (mm.read), not a {type(data).__name__}."
-        raise InputError(message)
+    check_microdata(data)
     steps = _checked_steps(steps)
     seed = seed_of(rng)
     current, mechanism = data, Misclassification({}).on(data)
@@ -136,7 +135,9 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
 
 def _checked_steps(given: Sequence[Step]) -> tuple[Step, ...]:
     steps = tuple(given) if isinstance(given, list | tuple) else ()
-    if not steps or not all(hasattr(step, "perturb") for step in steps):
+    if not steps or not all(
+        hasattr(step, "perturb") and not isinstance(step, type) for step in steps
+    ):
         message = "Give a list of steps, such as [mm.Swap(...), mm.Pram(...)]."
         raise PerturbationError(message)
     labels = [step.label for step in steps]

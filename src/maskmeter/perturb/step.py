@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskmeter.keys import Codes, KeySpace
+    from maskmeter.keys import Codes, Key, KeySpace
     from maskmeter.microdata import Microdata
     from maskmeter.misclassification.product import Crossed, Declared
+
+
+_LARGEST = 1 << 27  # numbers in all matrices of a step: a gigabyte
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,14 @@ class Rate:
     """How many records of a stratum were to change, by what was asked, expected and done."""
 
     step: str
-    stratum: str
+    stratum: str = field(repr=False)  # it names categories
     records: int
     asked: float
     expected: float
     achieved: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Perturbed:
     """What a step gives back: new codes, the misclassification that they have, and its rates."""
 
@@ -70,9 +74,41 @@ def check_rate(value: object, *, name: str) -> float:
     return float(value)
 
 
-def as_crossed(key: Any) -> Crossed:  # noqa: ANN401 - a name or several
-    """Return the keys that move together as a tuple of names."""
-    return (key,) if isinstance(key, str) else tuple(key)
+def as_crossed(key: Any, *, least: int = 1) -> Crossed:  # noqa: ANN401 - a name or several
+    """Return the keys that move together as a tuple of names.
+
+    >>> as_crossed("lad"), as_crossed(("lad", "ward"))
+    (('lad',), ('lad', 'ward'))
+    """
+    names = (key,) if isinstance(key, str) else key
+    text = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    if not text or len(names) < least or len(set(names)) < len(names):
+        message = "Keys are given by name, and keys that go together as a tuple of different names."
+        raise PerturbationError(message)
+    return tuple(names)
+
+
+def as_label(label: object, default: str) -> str:
+    """Return the label of a step."""
+    if label is None:
+        return default
+    if not isinstance(label, str) or not label:
+        message = f"`label` must be text, not {shown(label)}."
+        raise PerturbationError(message)
+    return label
+
+
+def check_size(keys: Sequence[Key], strata: Strata) -> int:
+    """Return how many categories (or combinations) a matrix has, if they can be held."""
+    size = prod(key.size for key in keys)
+    if size**2 * len(strata.names) > _LARGEST:
+        title = " x ".join(key.name for key in keys)
+        message = (
+            f"{title!r} has {size:,} categories or combinations, in {len(strata.names):,} strata: the"
+            " matrices do not fit in memory. Use fewer keys together, coarser ones or fewer strata."
+        )
+        raise PerturbationError(message)
+    return size
 
 
 def combined(codes: Codes, space: KeySpace, names: Crossed) -> NDArray[np.int64]:
@@ -83,7 +119,7 @@ def combined(codes: Codes, space: KeySpace, names: Crossed) -> NDArray[np.int64]
     return np.ravel_multi_index(columns, [space[name].size for name in names])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Strata:
     """The groups of records within which a step works, and the value that applies in each."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskmeter._checks import check_choice
+from maskmeter._checks import check_choice, locked
 from maskmeter._random import generator, uniforms
 from maskmeter.errors import PerturbationError, RateWarning
 from maskmeter.misclassification import Matrix, flows
@@ -20,8 +20,10 @@ from maskmeter.perturb.step import (
     Rate,
     Strata,
     as_crossed,
+    as_label,
     check_disjoint,
     check_rate,
+    check_size,
     combined,
 )
 from maskmeter.strata import By
@@ -60,9 +62,7 @@ class Swap:
         The name of the step, also of its random streams.
 
     >>> Swap("lad", rate=0.2)
-    Swap('lad', rate=0.2)
-    >>> Swap("lad", rate=0.2).label
-    'swap lad'
+    Swap('lad', rate=0.2, label='swap lad')
     """
 
     key: Crossed
@@ -81,7 +81,7 @@ class Swap:
         label: str | None = None,
     ) -> None:
         crossed = as_crossed(key)
-        control = as_crossed(within)
+        control = as_crossed(tuple(within) if isinstance(within, list) else within, least=0)
         check_choice(description, Description, name="description")
         check = partial(check_rate, name="rate")
         checked = rate.map(check) if isinstance(rate, By) else check(rate)
@@ -91,13 +91,14 @@ class Swap:
         object.__setattr__(self, "rate", checked)
         object.__setattr__(self, "within", control)
         object.__setattr__(self, "description", description)
-        object.__setattr__(self, "label", label or f"swap {' x '.join(crossed)}")
+        object.__setattr__(self, "label", as_label(label, f"swap {' x '.join(crossed)}"))
 
     def __repr__(self) -> str:
         """Return the call that makes this step."""
         key = repr(self.key[0]) if len(self.key) == 1 else repr(self.key)
         within = f", within={self.within}" if self.within else ""
-        return f"Swap({key}, rate={self.rate!r}{within})"
+        described = "" if self.description == "balanced" else f", description={self.description!r}"
+        return f"Swap({key}, rate={self.rate!r}{within}{described}, label={self.label!r})"
 
     @property
     def targets(self) -> tuple[Crossed, ...]:
@@ -112,13 +113,13 @@ class Swap:
         """Return the swapped codes, with the matrix that describes the swap."""
         strata = Strata.of(data, self.rate, within=self.within)
         rates = np.array(strata.values)
-        size = int(np.prod([data.space[name].size for name in self.key]))
+        size = check_size([data.space[name] for name in self.key], strata)
         true = combined(data.codes, data.space, self.key)
         group = strata.of_record * size + true
         counts = np.bincount(group, minlength=len(rates) * size).reshape(-1, size)
         _check_possible(counts, rates, strata, title=" x ".join(self.key))
-        asked = _rounded(counts, rates, rng=generator(seed, f"{self.label}/round"))
-        moved = _pairable(asked)
+        moved = _pairable(_rounded(counts, rates, rng=generator(seed, f"{self.label}/round")))
+        _warn_if_short(counts * rates[:, None], moved)
         lot = uniforms(seed, f"{self.label}/choose", start=0, stop=len(data))
         chosen = _lowest(lot, group, moved.ravel())
         mixing = generator(seed, f"{self.label}/pair")
@@ -129,21 +130,16 @@ class Swap:
         released = combined(codes, data.space, self.key)
         moves = np.bincount(group * size + released, minlength=counts.size * size)
         matrices = [
-            Matrix(self._described(*stratum))
+            Matrix(locked(self._described(*stratum)))
             for stratum in zip(counts, rates, moved, moves.reshape(-1, size, size), strict=True)
         ]
+        achieved = moved.sum(axis=1) / counts.sum(axis=1)
         done = tuple(
-            Rate(
-                self.label,
-                name,
-                int(n.sum()),
-                rate,
-                float(m.sum() / n.sum()),
-                float(m.sum() / n.sum()),
+            Rate(self.label, name, int(n), asked, share, share)
+            for name, n, asked, share in zip(
+                strata.names, counts.sum(axis=1), rates.tolist(), achieved.tolist(), strict=True
             )
-            for name, n, rate, m in zip(strata.names, counts, rates.tolist(), moved, strict=True)
         )
-        _warn_if_short(asked, moved, counts * rates[:, None])
         return Perturbed(codes, {self.key: strata.declare(matrices)}, done)
 
     def _described(self, counts: Integers, rate: float, moved: Integers, moves: Integers) -> Array:
@@ -160,12 +156,18 @@ def _check_possible(counts: Integers, rates: Array, strata: Strata, *, title: st
     if counts.sum() < 2:  # noqa: PLR2004 - it takes two
         message = f"Swapping {title!r} needs at least two records."
         raise PerturbationError(message)
-    wanted = strata.by_value(rates > 0)
-    for members in wanted:
+    several = (counts > 0).sum(axis=1) > 1
+    for members in strata.by_value(rates > 0):
         if (counts[members].sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004 - two categories make a pair
             message = (
                 f"All {int(counts[members].sum()):,} records of a group that is to be swapped have"
                 f" the same category of {title!r}: nobody can be paired. Set its rate to 0."
+            )
+            raise PerturbationError(message)
+        if not several[members].any():
+            message = (
+                f"Nobody can be paired: within each of {len(members):,} strata all records have the"
+                f" same category of {title!r}. Use fewer control keys."
             )
             raise PerturbationError(message)
 
@@ -173,10 +175,10 @@ def _check_possible(counts: Integers, rates: Array, strata: Strata, *, title: st
 def _rounded(counts: Integers, rates: Array, *, rng: np.random.Generator) -> Integers:
     """Return how many records of each category to move in each stratum, an even number in all.
 
-    Shares are rounded at random, up or down, so that each is right on average and their total is
-    off by less than one: rounding down would lose a third of the swaps in small strata. An odd
-    total is made even by one more or one less, as a coin decides; where one category holds more
-    than half, the others gain or it loses.
+    Shares are rounded at random, up or down, and their total is off by less than one: rounding
+    down would lose a third of the swaps in small strata. An odd total is made even by one more or
+    one less, as a coin decides; where one category holds more than half, the others gain or it
+    loses, so that in strata of a few records small categories move more than large ones.
     """
     shares = np.cumsum(counts * rates[:, None], axis=1) + rng.random((len(counts), 1))
     until = np.floor(shares).astype(np.int64)
@@ -212,17 +214,17 @@ def _lowest(lot: Array, group: Integers, number: Integers) -> Integers:
     return order[rank < number[group[order]]]
 
 
-def _warn_if_short(asked: Integers, moved: Integers, shares: Array) -> None:
-    """Warn when pairing was impossible for more than one in a hundred of the records.
+def _warn_if_short(shares: Array, moved: Integers) -> None:
+    """Warn when a swap falls short of what was asked for.
 
-    A record or two that rounding left over in a stratum do not count.
+    One record in a hundred, and one pair, are left to rounding.
     """
-    excess = 2 * shares.max(axis=1) - shares.sum(axis=1)
-    lost = np.where(excess > 2, (asked - moved).sum(axis=1), 0)  # noqa: PLR2004 - see above
-    if lost.sum() > _NOTICEABLE * asked.sum():
+    asked, made = shares.sum(), moved.sum()
+    if made < (1 - _NOTICEABLE) * asked - 2:
+        short = int((moved.sum(axis=1) <= shares.sum(axis=1) - 1).sum())
         message = (
-            f"{moved.sum():,} records were swapped where {asked.sum():,} were asked for: in"
-            f" {(lost > 0).sum():,} of {len(lost):,} strata one category holds more than half of the"
-            " records to pair. The matrix describes what was done; see `rates` of the release."
+            f"{made:,} records were swapped where {asked:,.0f} were asked for. In {short:,} of"
+            f" {len(moved):,} strata one category holds more than half of the records to pair, or"
+            " there are too few of them. The matrix describes what was done; see `rates`."
         )
-        warnings.warn(message, RateWarning, stacklevel=5)
+        warnings.warn(message, RateWarning, stacklevel=4)
