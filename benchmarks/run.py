@@ -153,6 +153,7 @@ def swap() -> str:
     data = _whole_census()
     steps = {
         "20 %": mm.Swap("lad", 0.2),
+        "20 % of sex": mm.Swap("sex", 0.2),
         "20 % within age, sex and marital status": mm.Swap(
             "lad", 0.2, within=("age", "sex", "marital")
         ),
@@ -172,10 +173,9 @@ def streamed_pram() -> str:
     import maskmeter as mm  # noqa: PLC0415 - the same
 
     size, part, parts = 11, 1_000_000, 100
-    P = mm.stay_or_move(size, stay=0.8)
     space = mm.KeySpace([mm.Key("lad", range(size))])
-    mechanism = mm.Misclassification({"lad": P}).on(space)
     codes: Any = np.random.default_rng(1).integers(0, size, (part, 1), dtype=np.uint8)
+    mechanism = mm.Pram("lad", stay=0.8).mechanism(mm.KeyTable.of(space, codes))
 
     def ours() -> None:
         for start in range(0, part * parts, part):

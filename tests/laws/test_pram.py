@@ -253,3 +253,14 @@ def test_a_matrix_that_leaves_the_margins_is_used_as_it_is():
     cycle = np.roll(np.eye(4), 1, axis=1)
     even = mm.Microdata(data.space, (np.arange(40) % 4)[:, None])
     assert mm.Pram("k", matrix=cycle).apply(even, rng=1).changed.all()
+
+
+def test_a_file_that_is_counted_and_drawn_in_parts_is_the_file_drawn_whole():
+    step = mm.Pram(["lad", ("sex", "age")], mm.by("ward", {0: 0.9}, otherwise=0.6))
+    mechanism = step.mechanism(mm.KeyTable.of(SPACE, DATA.codes))
+    parts = [
+        mechanism.draw(DATA.codes[start : start + 700], rng=3, label=step.label, start=start)
+        for start in range(0, len(DATA), 700)
+    ]
+
+    assert np.array_equal(np.vstack(parts), step.apply(DATA, rng=3).released.codes)

@@ -27,7 +27,7 @@ def pair(category: Integers, stratum: Integers, *, rng: np.random.Generator) -> 
     >>> sorted(np.sort(pairs, axis=1).tolist()) in ([[0, 1], [2, 3]], [[0, 2], [1, 3]])
     True
     """
-    order = np.lexsort((rng.random(len(category)), stratum)).reshape(-1, 2)
+    order = np.argsort(stratum + rng.random(len(category))).reshape(-1, 2)  # at random in a stratum
     small = category.astype(np.min_scalar_type(int(category.max(initial=0))))
     pairs = _Pairs(
         [order[:, 0].copy(), order[:, 1].copy()], [small[order[:, 0]], small[order[:, 1]]]
@@ -76,7 +76,7 @@ def _repair(pairs: _Pairs, where: Integers, rng: np.random.Generator) -> None:
     for kind in np.unique(first[first == second]):
         bad = np.flatnonzero((first == kind) & (second == kind))
         free = np.flatnonzero((first != kind) & (second != kind))
-        free = free[np.lexsort((rng.random(len(free)), where[free]))]
+        free = free[np.argsort(where[free] + rng.random(len(free)))]
         # The n-th bad pair of a stratum takes the n-th free pair of that stratum.
         rank = np.arange(len(bad)) - np.searchsorted(where[bad], where[bad])
         pairs.exchange(bad, free[np.searchsorted(where[free], where[bad]) + rank], side=1)

@@ -32,6 +32,7 @@ from maskmeter.perturb.step import (
     combined,
 )
 from maskmeter.strata import By
+from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from maskmeter._random import RandomSource
     from maskmeter.keys import Codes, Key
     from maskmeter.microdata import Microdata
+    from maskmeter.misclassification import Mechanism
     from maskmeter.misclassification.product import Crossed, Declared
 
     Array = NDArray[np.float64]
@@ -152,8 +154,7 @@ class Pram:
             raise PerturbationError(message)
         plans = [self._plan(data, names) for names in self.targets]
         matrices = {plan.names: plan.declared for plan in plans}
-        mechanism = Misclassification(matrices).on(data)
-        codes = mechanism.draw(data.codes, rng=seed, label=self.label)
+        codes = Misclassification(matrices).on(data).draw(data.codes, rng=seed, label=self.label)
         several = len(plans) > 1
         rates = tuple(
             rate for plan in plans for rate in plan.rates(self.label, data, codes, several=several)
@@ -161,13 +162,30 @@ class Pram:
         _warn_if_short(rates)
         return Perturbed(codes, matrices, rates)
 
-    def _plan(self, data: Microdata, names: Crossed) -> _Plan:
+    def mechanism(self, table: KeyTable) -> Mechanism:
+        """Return the misclassification that this step makes of a file with these counts.
+
+        For a file too large for memory: count it, then draw it in parts with the step's label,
+        `mechanism.draw(codes, rng=seed, label=step.label, start=first_record)`. The result is that
+        of `apply`.
+
+        >>> import polars as pl, maskmeter as mm
+        >>> table = mm.count(pl.DataFrame({"sex": ["f", "m", "m"]}), keys=["sex"])
+        >>> mm.Pram("sex", stay=0.9).mechanism(table)
+        Mechanism(sex)
+        """
+        plans = [self._plan(table, names) for names in self.targets]
+        return Misclassification({plan.names: plan.declared for plan in plans}).on(table)
+
+    def _plan(self, data: Microdata | KeyTable, names: Crossed) -> _Plan:
         """Return the matrix of each stratum for one key, or one combination of keys."""
         keys = [data.space[name] for name in names]
         strata = Strata.of(data, self.matrix if self.stay is None else self.stay)
         size = check_size(keys, strata)
         true = combined(data.codes, data.space, names)
-        counts = np.bincount(strata.of_record * size + true, minlength=len(strata.names) * size)
+        weights = data.counts if isinstance(data, KeyTable) else None
+        slots = len(strata.names) * size
+        counts = np.bincount(strata.of_record * size + true, weights=weights, minlength=slots)
         shares = counts.reshape(-1, size) / counts.reshape(-1, size).sum(axis=1, keepdims=True)
         allowed = allowed_moves(keys, self.forbidden)
         title = " x ".join(names)

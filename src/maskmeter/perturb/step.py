@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from maskmeter.keys import Codes, Key, KeySpace
     from maskmeter.microdata import Microdata
     from maskmeter.misclassification.product import Crossed, Declared
+    from maskmeter.table import KeyTable
 
 
 _LARGEST = 1 << 27  # numbers in all matrices of a step: a gigabyte
@@ -133,8 +134,8 @@ class Strata:
     space: KeySpace
 
     @classmethod
-    def of(cls, data: Microdata, value: Any, *, within: Sequence[str] = ()) -> Strata:  # noqa: ANN401 - a value or By
-        """Return the strata of a value that may vary, crossed with control keys."""
+    def of(cls, data: Microdata | KeyTable, value: Any, *, within: Sequence[str] = ()) -> Strata:  # noqa: ANN401 - a value or By
+        """Return the strata of records (or cells) by a value that may vary and by control keys."""
         space = data.space
         by: By[Any] = value if isinstance(value, By) else By((), (((), value),))
         table, values = by.strata(space)

@@ -208,7 +208,7 @@ def _pairable(moved: Integers) -> Integers:
 
 def _lowest(lot: Array, group: Integers, number: Integers) -> Integers:
     """Return the records with the lowest lots, so many of each group."""
-    order = np.lexsort((lot, group))
+    order = np.argsort(group + lot)  # lots lie below 1, so groups stay apart
     counts = np.bincount(group, minlength=len(number))
     rank = np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
     return order[rank < number[group[order]]]
