@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from maskmeter.errors import MaskmeterWarning as MaskmeterWarning
     from maskmeter.keys import Key as Key
     from maskmeter.keys import KeySpace as KeySpace
+    from maskmeter.loglinear import LogLinear as LogLinear
+    from maskmeter.loglinear import fit_loglinear as fit_loglinear
     from maskmeter.microdata import Microdata as Microdata
     from maskmeter.microdata import read as read
     from maskmeter.misclassification import Misclassification as Misclassification
@@ -37,6 +39,7 @@ _HOME = {
     "Key": "keys",
     "KeySpace": "keys",
     "KeyTable": "table",
+    "LogLinear": "loglinear",
     "MaskmeterError": "errors",
     "MaskmeterWarning": "errors",
     "Microdata": "microdata",
@@ -53,6 +56,7 @@ _HOME = {
     "count": "table",
     "design_pram": "perturb",
     "exact_risk": "risk",
+    "fit_loglinear": "loglinear",
     "in_sample_risk": "risk",
     "protect": "perturb",
     "read": "microdata",
