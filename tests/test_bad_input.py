@@ -521,6 +521,18 @@ class TestArguments:
         path.write_text(f"{SECRET},1\nx,2\n", encoding="utf-8")
         refuse(lambda: action(path, keys=["sex"]), "among 2")
 
+    @pytest.mark.parametrize("action", [mm.read, mm.count])
+    def test_a_csv_without_a_header_and_a_loud_ending(self, action, tmp_path):
+        path = tmp_path / "people.CSV"
+        path.write_text(f"{SECRET},1\nx,2\n", encoding="utf-8")
+        refuse(lambda: action(path, keys=["sex"]), "among 2")
+
+    @pytest.mark.parametrize("end", ["\n", "\r\n"])
+    def test_a_csv_that_ends_with_a_blank_line(self, end, tmp_path):
+        path = tmp_path / "people.csv"
+        path.write_text(f"sex,age{end}f,1{end}m,2{end}{end}", encoding="utf-8", newline="")
+        refuse(lambda: mm.read(path, keys=["sex"]), "ends with a blank line")
+
     @pytest.mark.parametrize("rows", ["f,1\nm\nm,3\n", "f,1\n\nm,3\n", 'f,"1\n2"\nm\n'])
     def test_a_csv_with_short_rows(self, rows, tmp_path):
         path = tmp_path / "people.csv"

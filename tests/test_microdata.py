@@ -222,3 +222,34 @@ def test_a_matrix_of_single_precision_is_accepted():
     single = mm.stay_or_move(3, stay=0.8).astype(np.float32)
 
     assert mm.Misclassification({"k": single}).matrices[0][1].P.sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series([1, 2, 1]).cast(pl.Decimal(10, 2)),
+        pl.Series([1, 2, 1]).cast(pl.Datetime("ms")),
+        pl.Series([1000, 2000, 1000]).cast(pl.Datetime("ns")),
+        pl.Series([1, 2, 1]).cast(pl.Duration("ms")),
+        pl.Series([2**70, 1, 2**70], dtype=pl.Int128),
+        pl.Series([2**63 + 1, 1, 2**63 + 1], dtype=pl.UInt64),
+        pl.Series([1, 2, 1]).cast(pl.Date),
+        pl.Series([1000, 2000, 1000]).cast(pl.Time),
+        pl.Series([True, False, True]),
+    ],
+    ids=lambda column: str(column.dtype),
+)
+def test_columns_of_every_type_can_be_keys(column):
+    frame = pl.DataFrame({"k": column})
+    for source in (frame, frame.lazy()):
+        sample = mm.read(source, keys=["k"])
+        assert sorted(sample.codes.ravel().tolist()) in ([0, 0, 1], [0, 1, 1])
+        assert sample.to_frame().equals(frame)
+        assert mm.count(source, keys=["k"]).total == 3
+
+
+def test_times_finer_than_a_microsecond_are_refused():
+    frame = pl.DataFrame({"k": pl.Series([1, 2, 3000]).cast(pl.Duration("ns"))})
+
+    with pytest.raises(mm.MaskmeterError, match="finer than a microsecond"):
+        mm.read(frame, keys=["k"])

@@ -357,3 +357,28 @@ def test_hashes_tell_files_apart():
 
     assert DATA.fingerprint() != other.fingerprint()
     assert DATA.fingerprint() == mm.Microdata(SPACE, np.ascontiguousarray(DATA.codes)).fingerprint()
+
+
+def test_a_mechanism_with_strata_goes_onto_a_file_that_lacks_some():
+    small = mm.KeySpace(
+        [mm.Key("lad", range(4)), *(mm.Key(k, [0, 1]) for k in ("ward", "sex", "age"))]
+    )
+    other = mm.Microdata(small, [[0, 0, 0, 0], [1, 0, 1, 1]], fraction=0.5)
+    mechanism = mm.Swap("lad", 0.3, within=("age",)).apply(DATA, rng=1).misclassification
+    twice = mm.protect(
+        DATA,
+        [mm.Swap("lad", 0.2, within=("age",)), mm.Swap("lad", 0.2, within=("sex",), label="z")],
+        rng=1,
+    ).misclassification
+
+    for one in (mechanism, twice):
+        assert np.array_equal(one.on(small).stay(other.codes), one.stay(other.codes))
+
+
+def test_two_swaps_of_one_key_can_be_assessed_when_the_population_has_more_categories():
+    wider = mm.KeySpace([*SPACE.keys[:3], mm.Key("age", range(5))])
+    population = mm.KeyTable.of(wider, np.vstack([DATA.codes, [[0, 0, 0, 4]]]))
+    steps = [mm.Swap("lad", 0.2, within=("age",)), mm.Swap("lad", 0.2, within=("sex",), label="z")]
+    release = mm.protect(DATA, steps, rng=1)
+
+    assert mm.exact_risk(release, population).total >= 0

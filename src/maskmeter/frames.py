@@ -70,7 +70,7 @@ def check_columns(
     for name in names:
         if name not in columns:
             # A CSV without a header row would have a record listed here.
-            listed = not (isinstance(source, str | Path) and Path(source).suffix == ".csv")
+            listed = not (isinstance(source, str | Path) and Path(source).suffix.lower() == ".csv")
             raise ColumnNotFoundError(name, columns, listed=listed)
         if not name or name == "*" or (name.startswith("^") and name.endswith("$")):
             message = (
@@ -248,7 +248,11 @@ def _encoded(
         raise MissingValuesError(name, missing=lacking, records=records)
     present = column.drop_nulls()
     nested = f"Column {name!r} cannot be a key: it must hold text, numbers, dates or booleans."
-    observed = _careful(lambda: present.unique().to_list(), nested)
+    distinct = _careful(present.unique, nested)
+    observed = _careful(distinct.to_list, nested)
+    if column.dtype.is_temporal() and len(set(observed)) < len(distinct):
+        message = f"Column {name!r} holds times finer than a microsecond: round them first."
+        raise CategoryError(message)
     if isinstance(key, str):
         categories = _declared(column) or _sorted(observed, name, nested)
         key = Key(name, [*categories, None] if absent.any() else categories)
@@ -282,10 +286,11 @@ def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArra
             " CSV always holds text. Use the same kind of file for both, or give all categories."
         )
         raise CategoryError(message)
-    if column.dtype == nw.Object:
+    try:
+        return column.replace_strict(observed, known, return_dtype=nw.Int64).to_numpy()
+    except Exception:  # noqa: BLE001 - some engines cannot match some types: do it value by value
         table = dict(zip(observed, known, strict=True))
-        return np.array([table[value] for value in column.to_list()])
-    return column.replace_strict(observed, known, return_dtype=nw.Int64).to_numpy()
+        return _careful(lambda: np.array([table[value] for value in column.to_list()]))
 
 
 def _declared(column: nw.Series[Any]) -> list[Hashable]:

@@ -35,6 +35,7 @@ class By(Generic[T]):
     keys: tuple[str, ...]
     values: tuple[tuple[tuple[Hashable, ...], T], ...]
     otherwise: T | _Nothing = NOTHING
+    lenient: bool = False  # made from the data of one file: what another lacks is passed over
 
     def __eq__(self, other: object) -> bool:
         """Return True when both give the same value everywhere, arrays included."""
@@ -60,7 +61,8 @@ class By(Generic[T]):
     def map(self, function: Callable[[T], U]) -> By[U]:
         """Return the same strata with `function` applied to every value."""
         rest = NOTHING if isinstance(self.otherwise, _Nothing) else function(self.otherwise)
-        return By(self.keys, tuple((at, function(value)) for at, value in self.values), rest)
+        values = tuple((at, function(value)) for at, value in self.values)
+        return By(self.keys, values, rest, self.lenient)
 
     def strata(self, space: KeySpace) -> tuple[NDArray[np.int64], list[T]]:
         """Return the stratum of every combination of the keys' categories, and each one's value."""
@@ -68,6 +70,10 @@ class By(Generic[T]):
         table = np.full([key.size for key in keys], -1, dtype=np.int64)
         values: list[T] = []
         for at, value in self.values:
+            if self.lenient and any(
+                key.position(part) < 0 for key, part in zip(keys, at, strict=True)
+            ):
+                continue
             place = tuple(key.code(part) for key, part in zip(keys, at, strict=True))
             if table[place] >= 0:
                 message = f"mm.by({', '.join(map(repr, self.keys))}) names one category twice."

@@ -256,3 +256,14 @@ def test_keys_that_determine_each_other_move_together_in_time():
     for step in (mm.Swap(("region", "lad"), 0.2), mm.Pram(("region", "lad"), 0.8)):
         after = step.apply(data, rng=1).released.codes.astype(int)
         assert np.array_equal(after[:, 0], after[:, 1] // 37)
+
+
+def test_a_nominal_matrix_of_a_swap_that_fell_short_is_warned_about():
+    data = mm.Microdata(
+        SPACE, np.column_stack([np.repeat([0, 1], [900, 100]), *np.zeros((3, 1000), int)])
+    )
+    with pytest.warns(RateWarning, match="nominal matrix says what was asked for"):
+        release = mm.Swap("lad", 0.5, description="nominal").apply(data, rng=1)
+
+    assert release.rates["expected"].to_list() == pytest.approx([0.5])
+    assert release.rates["achieved"].to_list() == pytest.approx([0.1])

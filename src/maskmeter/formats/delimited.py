@@ -75,15 +75,18 @@ def _refuse_short_rows(path: Path, *, fields: int) -> None:
 
     The last row of a file that was cut off is one. Rows with too many fields the reader refuses.
     """
-    commas, lines, quoted, last = 0, 0, False, b"\n"
+    commas, lines, quoted, last, tail = 0, 0, False, b"\n", b""
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            last = chunk[-1:]
+            last, tail = chunk[-1:], (tail + chunk)[-4:]
             if quoted or b'"' in chunk:
                 chunk, quoted = _outside_quotes(chunk, quoted=quoted)
             commas += chunk.count(b",")
             lines += chunk.count(b"\n")
     lines += last != b"\n"
+    if last == b"\n" and tail.replace(b"\r", b"").endswith(b"\n\n"):
+        message = f"Cannot read {path.name!r}: it ends with a blank line. Remove it."
+        raise FileError(message)
     if commas < (fields - 1) * lines:
         message = (
             f"Cannot read {path.name!r}: some of its {lines - 1:,} rows are blank or have fewer than"

@@ -75,7 +75,7 @@ class Misclassification:
         return Mechanism(space, factors, self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Factor:
     """The matrices of one perturbed key (or crossed keys), one for each stratum."""
 
@@ -283,7 +283,8 @@ def _chained(first: Declared, second: Declared, names: Crossed, space: KeySpace)
         ]
         named = tuple(space[name].categories[code] for name, code in at.items())
         values.append((named, multiplied(*which)))
-    return By(both, tuple(values)) if both else values[0][1]
+    idle = Matrix(np.eye(len(values[0][1].P)))
+    return By(both, tuple(values), idle, lenient=True) if both else values[0][1]
 
 
 def _relabelled(mechanism: Mechanism) -> Misclassification:

@@ -322,8 +322,8 @@ def _warn_if_short(rates: tuple[Rate, ...]) -> None:
     if far:
         worst = max(far, key=lambda rate: abs(rate.expected - rate.asked))
         message = (
-            f"In {len(far):,} of {len(rates):,} strata the share asked for is out of reach: the"
-            f" worst is expected to leave {1 - worst.expected:.1%} unchanged where"
+            f"In {len(far):,} of {len(rates):,} strata this way of making a matrix invariant cannot"
+            f" reach the share asked for: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
             f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
         )
         warnings.warn(message, RateWarning, stacklevel=4)

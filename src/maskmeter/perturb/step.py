@@ -175,7 +175,7 @@ class Strata:
             for cell, s in zip(self.cells, self.stratum_of_cell, strict=True)
         )
         idle = Matrix(np.eye(len(matrices[0].P)), matrices[0].categories)
-        return By(self.keys, values, idle)
+        return By(self.keys, values, idle, lenient=True)
 
 
 def _name(by: By[Any], group: int, within: Sequence[str], codes: Codes, space: KeySpace) -> str:

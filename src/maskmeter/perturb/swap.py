@@ -119,7 +119,7 @@ class Swap:
         counts = np.bincount(group, minlength=len(rates) * size).reshape(-1, size)
         _check_possible(counts, rates, strata, title=" x ".join(self.key))
         moved = _pairable(_rounded(counts, rates, rng=generator(seed, f"{self.label}/round")))
-        _warn_if_short(counts * rates[:, None], moved)
+        _warn_if_short(counts * rates[:, None], moved, self.description)
         lot = uniforms(seed, f"{self.label}/choose", start=0, stop=len(data))
         chosen = _lowest(lot, group, moved.ravel())
         mixing = generator(seed, f"{self.label}/pair")
@@ -133,11 +133,17 @@ class Swap:
             Matrix(locked(self._described(*stratum)))
             for stratum in zip(counts, rates, moved, moves.reshape(-1, size, size), strict=True)
         ]
-        achieved = moved.sum(axis=1) / counts.sum(axis=1)
+        n = counts.sum(axis=1)
+        expected = [row @ (1 - one.P.diagonal()) for row, one in zip(counts, matrices, strict=True)]
         done = tuple(
-            Rate(self.label, name, int(n), asked, share, share)
-            for name, n, asked, share in zip(
-                strata.names, counts.sum(axis=1), rates.tolist(), achieved.tolist(), strict=True
+            Rate(self.label, *figures)
+            for figures in zip(
+                strata.names,
+                n.tolist(),
+                rates.tolist(),
+                (np.array(expected) / n).tolist(),
+                (moved.sum(axis=1) / n).tolist(),
+                strict=True,
             )
         )
         return Perturbed(codes, {self.key: strata.declare(matrices)}, done)
@@ -214,7 +220,7 @@ def _lowest(lot: Array, group: Integers, number: Integers) -> Integers:
     return order[rank < number[group[order]]]
 
 
-def _warn_if_short(shares: Array, moved: Integers) -> None:
+def _warn_if_short(shares: Array, moved: Integers, description: Description) -> None:
     """Warn when a swap falls short of what was asked for.
 
     One record in a hundred, and one pair, are left to rounding.
@@ -222,9 +228,14 @@ def _warn_if_short(shares: Array, moved: Integers) -> None:
     asked, made = shares.sum(), moved.sum()
     if made < (1 - _NOTICEABLE) * asked - 2:
         short = int((moved.sum(axis=1) <= shares.sum(axis=1) - 1).sum())
+        told = (
+            "The nominal matrix says what was asked for, and understates the risk: use balanced"
+            if description == "nominal"
+            else "The matrix describes what was done"
+        )
         message = (
             f"{made:,} records were swapped where {asked:,.0f} were asked for. In {short:,} of"
             f" {len(moved):,} strata one category holds more than half of the records to pair, or"
-            " there are too few of them. The matrix describes what was done; see `rates`."
+            f" there are too few of them. {told}; see `rates`."
         )
         warnings.warn(message, RateWarning, stacklevel=4)
