@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import maskmeter as mm
 from maskmeter.errors import PerturbationError
-from maskmeter.perturb.design import _least
+from maskmeter.misclassification.programme import least_cost
 
 SPACE = mm.KeySpace([mm.Key("age", [10, 20, 30, 40]), mm.Key("sex", "fm")])
 
@@ -97,14 +97,14 @@ def test_a_category_with_nowhere_to_go_is_counted_in_the_message():
 def test_rare_categories_keep_to_their_bounds():
     """One record in fourteen million weighs as much as the others."""
     counts = np.array([9_000_000, 5_000_000, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89])
-    P = _least(
+    P = least_cost(
         counts / counts.sum(),
-        np.full(12, 0.9),
-        np.ones((12, 12), dtype=bool),
-        1 - np.eye(12),
-        "k",
+        cost=1 - np.eye(12),
+        allowed=np.ones((12, 12), dtype=bool),
+        stay_at_most=np.full(12, 0.9),
     )
 
+    assert P is not None
     assert np.all(P.diagonal() <= 0.9 + 1e-7)
     assert counts @ P == pytest.approx(counts, rel=1e-7)
     # The largest gives away a tenth and takes as many back, nearly all from the second largest.

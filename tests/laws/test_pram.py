@@ -264,3 +264,20 @@ def test_a_file_that_is_counted_and_drawn_in_parts_is_the_file_drawn_whole():
     ]
 
     assert np.array_equal(np.vstack(parts), step.apply(DATA, rng=3).released.codes)
+
+
+def test_forbidding_one_move_leaves_the_others_to_reach_the_share_asked_for():
+    """One category holds 80 %: at most 40 % can change, and nearly all of that without a -> b."""
+    counts = np.array([1600, 200, 100, 60, 20, 10, 8, 2])
+    data = mm.Microdata(
+        mm.KeySpace([mm.Key("k", range(8))]), np.repeat(np.arange(8), counts)[:, None]
+    )
+    release = mm.Pram("k", stay=0.7, forbidden=[(0, 1)]).apply(data, rng=1)
+    P = release.misclassification.factors[0].P[0]
+
+    assert release.rates["expected"].to_list() == pytest.approx([0.3], abs=1e-6)
+    assert P[0, 1] == 0
+    assert counts @ P == pytest.approx(counts, rel=1e-6)
+    with pytest.warns(RateWarning, match="unchanged where 30.0% was asked for"):
+        release = mm.Pram("k", stay=0.3, forbidden=[(0, 1)]).apply(data, rng=1)
+    assert release.rates["expected"][0] > 0.3

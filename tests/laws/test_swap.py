@@ -231,7 +231,7 @@ def test_strata_too_small_to_pair_as_asked_are_warned_about():
 
 
 def test_a_category_that_is_exactly_half_is_paired_in_time():
-    """Every pair must hold it: looking for helpers at random would take the square of the records."""
+    """Every pair must hold it: looking for partners at random would take the square of the records."""
     space = mm.KeySpace([mm.Key("sex", "fm")])
     data = mm.Microdata(space, (np.arange(200_000) % 2)[:, None])
     release = mm.Swap("sex", 1.0).apply(data, rng=1)

@@ -13,6 +13,7 @@ from maskmeter._checks import check_choice, locked
 from maskmeter.errors import CategoryError, PerturbationError
 from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import Matrix
+from maskmeter.misclassification.programme import LARGEST, least_cost
 from maskmeter.perturb.pram import Pram, allowed_moves, as_moves
 from maskmeter.perturb.step import as_crossed, check_rate, combined
 
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Cost = Literal["changes", "distance"]
-
-_LARGEST = 1_000  # categories: a programme of a million variables
-_ZERO = 1e-11
-_CLOSE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,16 +104,21 @@ def design_pram(
     bounds = _bounds(keys, stay_at_most, size)
     counts = np.bincount(combined(data.codes, data.space, names), minlength=size)
     present = counts > 0
-    if present.sum() > _LARGEST:
-        message = f"{title!r} has {int(present.sum()):,} categories: at most {_LARGEST:,} can be designed."
+    if present.sum() > LARGEST:
+        message = (
+            f"{title!r} has {int(present.sum()):,} categories: at most {LARGEST:,} can be designed."
+        )
         raise PerturbationError(message)
     shares = counts / counts.sum()
     allowed = allowed_moves(keys, moves)[np.ix_(present, present)]
     place = np.flatnonzero(present)
     distance = np.abs(place[:, None] - place)
     weight = distance if cost == "distance" else (distance > 0).astype(np.float64)
+    found = least_cost(shares[present], cost=weight, allowed=allowed, stay_at_most=bounds[present])
+    if found is None:
+        raise _infeasible(title, allowed, float(shares.max()))
     P = np.eye(size)
-    P[np.ix_(present, present)] = _least(shares[present], bounds[present], allowed, weight, title)
+    P[np.ix_(present, present)] = found
     return PramDesign(names, locked(P), locked(shares), cost, moves)
 
 
@@ -132,50 +134,11 @@ def _bounds(keys: list[Key], given: float | Mapping[Any, float], size: int) -> A
     return bounds
 
 
-def _least(
-    shares: Array, bounds: Array, allowed: NDArray[np.bool_], weight: Array, title: str
-) -> Array:
-    """Solve for the flows p_i P_ij, each against the smaller of both shares.
-
-    Rows and columns sum to the shares, and the diagonal is bounded. The scaling lets a category of
-    one record in ten million count as much as the others in the solver's tolerance.
-    """
-    from scipy import optimize, sparse  # noqa: PLC0415 - slow to import, and only needed here
-
-    size = len(shares)
-    smaller = np.minimum.outer(shares, shares)
-    entry = np.arange(size * size)
-    row, column = np.divmod(entry, size)
-    scaled = smaller.ravel()
-    sums = sparse.coo_array(
-        (
-            np.concatenate([scaled / shares[row], scaled / shares[column]]),
-            (np.concatenate([row, size + column]), np.concatenate([entry, entry])),
-        )
-    )
-    largest = allowed.astype(np.float64)
-    np.fill_diagonal(largest, bounds)
-    found = optimize.linprog(  # type: ignore[call-overload] # the stubs know dense arrays only
-        (weight * smaller).ravel(),
-        A_eq=sums.tocsr(),
-        b_eq=np.ones(2 * size),
-        bounds=np.column_stack([np.zeros(size * size), largest.ravel()]),
-        method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if found.success:
-        flows = np.where(found.x > _ZERO, found.x, 0).reshape(size, size) * smaller
-        P = flows / shares[:, None]
-        np.fill_diagonal(P, 0)
-        np.fill_diagonal(P, np.maximum(1 - P.sum(axis=1), 0))
-        drift = np.abs(shares @ P / shares - 1).max()
-        if drift < _CLOSE and (P.diagonal() <= bounds + _CLOSE).all():
-            return P
+def _infeasible(title: str, allowed: NDArray[np.bool_], largest: float) -> PerturbationError:
     stuck = int((allowed.sum(axis=1) == 1).sum())
-    message = (
+    return PerturbationError(
         f"No invariant matrix of {title!r} meets these bounds: a category that holds a share p of"
         " the records can give at most 1 - p of them to others, and only by allowed moves"
-        f" ({stuck} of {size} categories have none). Raise `stay_at_most` for the large categories"
-        f" (the largest holds {shares.max():.1%}) or forbid fewer moves."
+        f" ({stuck} of {len(allowed)} categories have none). Raise `stay_at_most` for the large"
+        f" categories (the largest holds {largest:.1%}) or forbid fewer moves."
     )
-    raise PerturbationError(message)

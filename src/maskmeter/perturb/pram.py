@@ -19,6 +19,7 @@ from maskmeter.misclassification.invariant import (
     solve_blend,
     two_stage,
 )
+from maskmeter.misclassification.programme import LARGEST, least_cost
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import (
     Perturbed,
@@ -221,8 +222,8 @@ class Pram:
         if blend is None:
             blend = solve_blend(R, shares, stay=stay)
             short = 1 - blend * float(shares @ (1 - R.diagonal())) > stay + _NOTICEABLE
-            if short and self.matrix is None and allowed.all():
-                R = full_exchange(shares)
+            if short and self.matrix is None:
+                R = _most_change(shares, allowed)
                 blend = solve_blend(R, shares, stay=stay)
         # Categories that no record has stay as they are, whatever the blend.
         return np.where((shares > 0)[:, None], blended(R, blend=blend), np.eye(len(R)))
@@ -230,6 +231,25 @@ class Pram:
     @staticmethod
     def _invariant(start: Array, shares: Array, allowed: NDArray[np.bool_]) -> Array:
         return two_stage(start, shares) if allowed.all() else reversible(start, shares, allowed)
+
+
+def _most_change(shares: Array, allowed: NDArray[np.bool_]) -> Array:
+    """Return the invariant matrix that changes as many records as allowed moves can."""
+    present = shares > 0
+    if allowed.all():
+        return full_exchange(shares)
+    if present.sum() > LARGEST:
+        return reversible(np.full(allowed.shape, 1 / len(allowed)), shares, allowed)
+    found = least_cost(
+        shares[present],
+        cost=np.eye(int(present.sum())),
+        allowed=allowed[np.ix_(present, present)],
+        stay_at_most=np.ones(int(present.sum())),
+    )
+    R = np.eye(len(shares))
+    if found is not None:
+        R[np.ix_(present, present)] = found
+    return R
 
 
 def _leaves(P: Array, shares: Array) -> bool:
@@ -322,8 +342,8 @@ def _warn_if_short(rates: tuple[Rate, ...]) -> None:
     if far:
         worst = max(far, key=lambda rate: abs(rate.expected - rate.asked))
         message = (
-            f"In {len(far):,} of {len(rates):,} strata this way of making a matrix invariant cannot"
-            f" reach the share asked for: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
+            f"In {len(far):,} of {len(rates):,} strata the share asked for is out of reach of an"
+            f" invariant matrix made in this way: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
             f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
         )
         warnings.warn(message, RateWarning, stacklevel=4)
