@@ -66,7 +66,7 @@ def check_columns(
     source: Any,  # noqa: ANN401 - as for load
 ) -> list[str]:
     """Return the names of the keys, which must be columns."""
-    names = [key if isinstance(key, str) else key.name for key in keys]
+    names = [_name(key) for key in keys]
     for name in names:
         if name not in columns:
             # A CSV without a header row would have a record listed here.
@@ -95,12 +95,16 @@ def listed_keys(keys: Keys) -> list[str | Key]:
     if hasattr(keys, "dtype") or not all(isinstance(key, str | Key) for key in listed):
         message = "`keys` must be a list of column names (text) or mm.Key objects."
         raise InputError(message)
-    names = [key if isinstance(key, str) else key.name for key in listed]
+    names = [_name(key) for key in listed]
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         message = f"`keys` names {repeated!r} more than once."
         raise InputError(message)
     return listed
+
+
+def _name(key: str | Key) -> str:
+    return key if isinstance(key, str) else key.name
 
 
 def encode(
@@ -238,7 +242,7 @@ def _encoded(
     frame: nw.DataFrame[Any], key: str | Key, *, missing: Missing, rows: NDArray[np.int64]
 ) -> tuple[Key, NDArray[np.int64]]:
     """Return one key and the codes of its column."""
-    name = key if isinstance(key, str) else key.name
+    name = _name(key)
     column = frame[name]
     if column.dtype.is_float():
         column = column.fill_nan(None)

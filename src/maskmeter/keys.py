@@ -213,6 +213,17 @@ class KeySpace:
         return words
 
 
+def combined(codes: Codes, columns: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Return one number for the categories of some columns, a single column as it is.
+
+    >>> combined(np.array([[1, 0, 2]]), [0, 2], [2, 3]).tolist()
+    [5]
+    """
+    if len(columns) == 1:
+        return codes[:, columns[0]].astype(np.int64)
+    return np.ravel_multi_index([codes[:, c] for c in columns], sizes)
+
+
 def check_codes(codes: Any, space: KeySpace) -> Codes:  # noqa: ANN401 - anything a caller may pass
     """Return an array of codes, a row per record or cell and a column per key.
 

@@ -93,6 +93,24 @@ class By(Generic[T]):
         return table, [*values, self.otherwise]
 
 
+def as_by(value: T | By[T]) -> By[T]:
+    """Return a value that may vary; a plain one is the same everywhere.
+
+    >>> as_by(0.2).keys
+    ()
+    """
+    return value if isinstance(value, By) else By((), (((), value),))
+
+
+def mapped(value: T | By[T], function: Callable[[T], U]) -> U | By[U]:
+    """Return a function of a value, or of each of them when it varies.
+
+    >>> mapped(4.0, str)
+    '4.0'
+    """
+    return value.map(function) if isinstance(value, By) else function(value)
+
+
 def by(
     key: str | tuple[str, ...], values: Mapping[Any, T], *, otherwise: T | _Nothing = NOTHING
 ) -> By[T]:

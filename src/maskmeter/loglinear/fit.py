@@ -13,7 +13,7 @@ import numpy as np
 from maskmeter._checks import locked
 from maskmeter.errors import InputError
 from maskmeter.loglinear.components import JunctionTree, junction_tree
-from maskmeter.loglinear.terms import spell
+from maskmeter.loglinear.terms import generating_class, spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,10 +159,7 @@ def _parts(term: Term) -> Iterator[Term]:
 
 def _restricted(generators: tuple[Term, ...], keys: Term) -> tuple[Term, ...]:
     """Return the largest terms of a model inside a component."""
-    inside = {tuple(key for key in term if key in keys) for term in generators} - {()}
-    return tuple(
-        sorted(one for one in inside if not any(set(one) < set(other) for other in inside))
-    )
+    return generating_class({tuple(k for k in term if k in keys) for term in generators} - {()})
 
 
 def _proportional_fit(

@@ -57,8 +57,7 @@ def blended(R: Array, *, blend: float) -> Array:
     """
     star = blend * R
     np.fill_diagonal(star, 1 - blend * (1 - R.diagonal()))
-    # 1 - alpha (1 - R_ii) is a rounding error away from 0 where it should be 0.
-    return np.where(np.abs(star) < 1e-15, 0, star)  # noqa: PLR2004 - rounding of numbers near 1
+    return _exact_zeros(star)
 
 
 def solve_blend(R: Array, shares: Array, *, stay: float) -> float:
@@ -86,4 +85,9 @@ def full_exchange(shares: Array) -> Array:
     moved = np.minimum(shares, 1 - largest) if 2 * largest > 1 else shares
     R = symmetric_flows(moved) / np.where(shares > 0, shares, 1)[:, None]
     np.fill_diagonal(R, 1 - R.sum(axis=1))
-    return np.where(np.abs(R) < 1e-15, 0, R)  # noqa: PLR2004 - rounding of numbers near 1
+    return _exact_zeros(R)
+
+
+def _exact_zeros(P: Array) -> Array:
+    """Return P with 0 where 1 minus a sum that should be 1 left a rounding error."""
+    return np.where(np.abs(P) < 1e-15, 0, P)  # noqa: PLR2004 - rounding of numbers near 1

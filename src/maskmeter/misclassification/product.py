@@ -13,10 +13,10 @@ import numpy as np
 from maskmeter._checks import locked
 from maskmeter._random import RandomSource, seed_of, uniforms
 from maskmeter.errors import InputError, MatrixError
-from maskmeter.keys import Key, KeySpace, check_codes
+from maskmeter.keys import Key, KeySpace, check_codes, combined
 from maskmeter.misclassification.alias import AliasTable
 from maskmeter.misclassification.matrix import Matrix, as_matrix
-from maskmeter.strata import By
+from maskmeter.strata import By, as_by, mapped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,9 +58,7 @@ class Misclassification:
             ):
                 message = "A matrix belongs to the name of a key, or to a tuple of names."
                 raise MatrixError(message)
-            check = partial(as_matrix, name=" x ".join(names))
-            checked = source.map(check) if isinstance(source, By) else check(source)
-            declared.append((names, checked))
+            declared.append((names, mapped(source, partial(as_matrix, name=" x ".join(names)))))
         object.__setattr__(self, "matrices", tuple(declared))
         _check_independent(self.matrices)
 
@@ -93,9 +91,7 @@ class Factor:
 
     def code(self, codes: Codes) -> NDArray[np.int64]:
         """Return the category of each row of codes."""
-        if len(self.columns) == 1:
-            return codes[:, self.columns[0]].astype(np.int64)
-        return np.ravel_multi_index([codes[:, c] for c in self.columns], self.sizes)
+        return combined(codes, self.columns, self.sizes)
 
     def stratum(self, codes: Codes) -> NDArray[np.int64]:
         """Return the stratum of each row of codes."""
@@ -126,13 +122,13 @@ class Mechanism:
         space = _space_of(data)
         return self if space == self.space else _relabelled(self).on(space)
 
-    def then(self, later: Mechanism) -> Mechanism:
+    def then(self, later: Misclassification) -> Mechanism:
         """Return this misclassification followed by another one, on the same keys.
 
         Matrices of the same key are multiplied; other keys stand side by side.
         """
         matrices = dict(self.declared.matrices)
-        for names, second in later.declared.matrices:
+        for names, second in later.matrices:
             first = matrices.get(names)
             matrices[names] = (
                 second if first is None else _chained(first, second, names, self.space)
@@ -249,7 +245,7 @@ def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
 def _factor(names: Crossed, declared: Declared, space: KeySpace) -> Factor:
     keys = [space[name] for name in names]
     title = " x ".join(names)
-    whole = declared if isinstance(declared, By) else By((), (((), declared),))
+    whole = as_by(declared)
     strata, values = whole.strata(space)
     # Strata that share one matrix are one stratum here: fewer to tell apart, fewer to work through.
     distinct = {id(one): one for one in values}
@@ -265,7 +261,7 @@ def _factor(names: Crossed, declared: Declared, space: KeySpace) -> Factor:
 def _chained(first: Declared, second: Declared, names: Crossed, space: KeySpace) -> Declared:
     """Return the product of two matrices of one key, for all groups that either tells apart."""
     keys, title = [space[name] for name in names], " x ".join(names)
-    parts = [one if isinstance(one, By) else By((), (((), one),)) for one in (first, second)]
+    parts = [as_by(one) for one in (first, second)]
     tables = [part.strata(space) for part in parts]
     both = tuple(dict.fromkeys(name for part in parts for name in part.keys))
 
@@ -298,5 +294,5 @@ def _relabelled(mechanism: Mechanism) -> Misclassification:
     matrices: dict[Crossed, Declared] = {}
     for names, declared in mechanism.declared.matrices:
         label = partial(labelled, keys=[mechanism.space[name] for name in names])
-        matrices[names] = declared.map(label) if isinstance(declared, By) else label(declared)
+        matrices[names] = mapped(declared, label)
     return Misclassification(matrices)

@@ -15,7 +15,7 @@ from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import Matrix
 from maskmeter.misclassification.programme import LARGEST, least_cost
 from maskmeter.perturb.pram import Pram, allowed_moves, as_moves
-from maskmeter.perturb.step import as_crossed, check_rate, combined
+from maskmeter.perturb.step import as_crossed, category_of, check_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ def design_pram(
     title = " x ".join(names)
     size = prod(one.size for one in keys)
     bounds = _bounds(keys, stay_at_most, size)
-    counts = np.bincount(combined(data.codes, data.space, names), minlength=size)
+    counts = np.bincount(category_of(data.codes, data.space, names), minlength=size)
     present = counts > 0
     if present.sum() > LARGEST:
         message = (

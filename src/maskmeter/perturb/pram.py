@@ -27,12 +27,12 @@ from maskmeter.perturb.step import (
     Strata,
     as_crossed,
     as_label,
+    category_of,
     check_disjoint,
     check_rate,
     check_size,
-    combined,
 )
-from maskmeter.strata import By
+from maskmeter.strata import By, as_by, mapped
 from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
@@ -117,11 +117,10 @@ class Pram:
         if not isinstance(invariant, bool):
             message = f"`invariant` must be True or False, not {shown(invariant)}."
             raise PerturbationError(message)
-        check = partial(check_rate, name="stay")
-        checked = stay.map(check) if isinstance(stay, By) else stay if stay is None else check(stay)
-        source = as_declared(matrix, name=title)
-        for value in (checked, source):
-            check_disjoint(targets, value.keys if isinstance(value, By) else (), what="by")
+        checked = None if stay is None else mapped(stay, partial(check_rate, name="stay"))
+        source = None if matrix is None else mapped(matrix, partial(as_matrix, name=title))
+        either: Any = source if checked is None else checked
+        check_disjoint(targets, as_by(either).keys, what="by")
         settings = {
             "targets": targets,
             "stay": checked,
@@ -183,7 +182,7 @@ class Pram:
         keys = [data.space[name] for name in names]
         strata = Strata.of(data, self.matrix if self.stay is None else self.stay)
         size = check_size(keys, strata)
-        true = combined(data.codes, data.space, names)
+        true = category_of(data.codes, data.space, names)
         weights = data.counts if isinstance(data, KeyTable) else None
         slots = len(strata.names) * size
         counts = np.bincount(strata.of_record * size + true, weights=weights, minlength=slots)
@@ -286,14 +285,6 @@ class _Plan:
             )
             for s, name in enumerate(self.strata.names)
         ]
-
-
-def as_declared(matrix: Any, *, name: str) -> Declared | None:  # noqa: ANN401 - an array, a labelled frame or By
-    """Return a checked matrix, or one for each group, or None."""
-    if matrix is None:
-        return None
-    check = partial(as_matrix, name=name)
-    return matrix.map(check) if isinstance(matrix, By) else check(matrix)
 
 
 def as_moves(forbidden: Any) -> tuple[tuple[Any, Any], ...]:  # noqa: ANN401 - anything a caller may pass

@@ -126,7 +126,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     reported: list[Rate] = []
     for step in steps:
         perturbed = step.perturb(current, seed=seed)
-        mechanism = mechanism.then(Misclassification(perturbed.matrices).on(data))
+        mechanism = mechanism.then(Misclassification(perturbed.matrices))
         current = current.with_codes(perturbed.codes)
         reported += perturbed.rates
     provenance = Provenance(steps, seed, data.fingerprint(), _versions())

@@ -10,8 +10,9 @@ import numpy as np
 
 from maskmeter._checks import is_number, shown
 from maskmeter.errors import InputError, PerturbationError
+from maskmeter.keys import combined
 from maskmeter.misclassification import Matrix
-from maskmeter.strata import By
+from maskmeter.strata import By, as_by
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -54,10 +55,6 @@ class Step(Protocol):
     @property
     def label(self) -> str:
         """The name of the step and of its random streams."""
-
-    @property
-    def targets(self) -> tuple[Crossed, ...]:
-        """The keys that are perturbed; keys that move together form one tuple."""
 
     def perturb(self, data: Microdata, *, seed: int) -> Perturbed:
         """Return the perturbed codes and the misclassification."""
@@ -112,12 +109,10 @@ def check_size(keys: Sequence[Key], strata: Strata) -> int:
     return size
 
 
-def combined(codes: Codes, space: KeySpace, names: Crossed) -> NDArray[np.int64]:
+def category_of(codes: Codes, space: KeySpace, names: Crossed) -> NDArray[np.int64]:
     """Return the category of each record for keys that move together."""
-    columns = [codes[:, space.index(name)].astype(np.int64) for name in names]
-    if len(columns) == 1:
-        return columns[0]
-    return np.ravel_multi_index(columns, [space[name].size for name in names])
+    columns = [space.index(name) for name in names]
+    return combined(codes, columns, [space.sizes[c] for c in columns])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,7 +132,7 @@ class Strata:
     def of(cls, data: Microdata | KeyTable, value: Any, *, within: Sequence[str] = ()) -> Strata:  # noqa: ANN401 - a value or By
         """Return the strata of records (or cells) by a value that may vary and by control keys."""
         space = data.space
-        by: By[Any] = value if isinstance(value, By) else By((), (((), value),))
+        by: By[Any] = as_by(value)
         table, values = by.strata(space)
         keys = (*by.keys, *(name for name in within if name not in by.keys))
         columns = [space.index(name) for name in keys]

@@ -21,12 +21,12 @@ from maskmeter.perturb.step import (
     Strata,
     as_crossed,
     as_label,
+    category_of,
     check_disjoint,
     check_rate,
     check_size,
-    combined,
 )
-from maskmeter.strata import By
+from maskmeter.strata import By, as_by, mapped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,10 +83,9 @@ class Swap:
         crossed = as_crossed(key)
         control = as_crossed(tuple(within) if isinstance(within, list) else within, least=0)
         check_choice(description, Description, name="description")
-        check = partial(check_rate, name="rate")
-        checked = rate.map(check) if isinstance(rate, By) else check(rate)
+        checked = mapped(rate, partial(check_rate, name="rate"))
         check_disjoint([crossed], control, what="within")
-        check_disjoint([crossed], checked.keys if isinstance(checked, By) else (), what="rate")
+        check_disjoint([crossed], as_by(checked).keys, what="rate")
         object.__setattr__(self, "key", crossed)
         object.__setattr__(self, "rate", checked)
         object.__setattr__(self, "within", control)
@@ -100,11 +99,6 @@ class Swap:
         described = "" if self.description == "balanced" else f", description={self.description!r}"
         return f"Swap({key}, rate={self.rate!r}{within}{described}, label={self.label!r})"
 
-    @property
-    def targets(self) -> tuple[Crossed, ...]:
-        """The keys that are perturbed."""
-        return (self.key,)
-
     def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
         """Return the release of a file with only this step applied."""
         return protect(data, [self], rng=rng)
@@ -114,7 +108,7 @@ class Swap:
         strata = Strata.of(data, self.rate, within=self.within)
         rates = np.array(strata.values)
         size = check_size([data.space[name] for name in self.key], strata)
-        true = combined(data.codes, data.space, self.key)
+        true = category_of(data.codes, data.space, self.key)
         group = strata.of_record * size + true
         counts = np.bincount(group, minlength=len(rates) * size).reshape(-1, size)
         _check_possible(counts, rates, strata, title=" x ".join(self.key))
@@ -127,7 +121,7 @@ class Swap:
         codes = np.array(data.codes, order="F")
         for column in map(data.space.index, self.key):
             codes[pairs, column] = codes[pairs[:, ::-1], column]
-        released = combined(codes, data.space, self.key)
+        released = category_of(codes, data.space, self.key)
         moves = np.bincount(group * size + released, minlength=counts.size * size)
         matrices = [
             Matrix(locked(self._described(*stratum)))

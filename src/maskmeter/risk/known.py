@@ -11,7 +11,7 @@ from maskmeter._checks import check_choice
 from maskmeter.errors import NegativeRiskWarning
 from maskmeter.perturb import Release
 from maskmeter.risk import formulas
-from maskmeter.risk.uniques import Uniques, check_data, check_population, warn_if_short
+from maskmeter.risk.uniques import Uniques, check_data, population_of, warn_if_short
 from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
@@ -174,10 +174,9 @@ def in_sample_risk(data: Release | Microdata, *, formula: InSampleFormula = "2.2
 def _uniques(data: Release | Microdata, population: KeyTable, errors: Errors) -> Uniques:
     """Return the sample uniques, after the checks that known population counts need."""
     check_data(data)
-    check_population(population, data)
-    uniques = Uniques.against(population, data, errors)
+    uniques = Uniques.against(population_of(data, population), data, errors)
     if uniques.original is not None:
-        warn_if_short(population, uniques.original)
+        warn_if_short(uniques.counts, uniques.original)
     return uniques
 
 

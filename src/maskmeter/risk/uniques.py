@@ -43,7 +43,7 @@ class Uniques:
     """Cells that hold one record of the released file, beside the counts they are held against.
 
     `counts` are those of the population, or of the original sample when the intruder knows who is
-    in it. `original` is None when the true keys of the records are not known.
+    in it, with the category codes of the released file. `original` is None when the true keys of the records are not known.
     """
 
     released: Microdata
@@ -63,7 +63,6 @@ class Uniques:
             original: Microdata | None = data.original
         else:
             released, original = data, data if errors is None else None
-        counts = counts.onto(released.space)
         # First on the sample's own keys, so that an array follows the categories its user sees.
         mechanism = as_mechanism(errors, released.space).on(counts.space)
         numbers = released.space.number(released.codes)
@@ -157,8 +156,8 @@ def check_data(data: object) -> None:
         raise InputError(message)
 
 
-def check_population(population: object, data: Release | Microdata) -> None:
-    """Refuse what is not the population that a sample may have been drawn from."""
+def population_of(data: Release | Microdata, population: object) -> KeyTable:
+    """Return the population with the sample's category codes, if it may hold the sample."""
     if not isinstance(population, KeyTable):
         message = f"Give the population as counts (mm.count), not as a {type(population).__name__}."
         raise InputError(message)
@@ -177,11 +176,12 @@ def check_population(population: object, data: Release | Microdata) -> None:
                 " numbers never match)."
             )
             raise CategoryError(message)
+    return counts
 
 
 def warn_if_short(population: KeyTable, sample: Microdata) -> None:
     """Warn when the population cannot hold the sample."""
-    short = int((unsampled(population.onto(sample.space), sample) < 0).sum())
+    short = int((unsampled(population, sample) < 0).sum())
     if short:
         message = (
             f"In {short:,} cells the population has fewer units than the sample: it is not the"
