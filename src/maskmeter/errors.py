@@ -95,3 +95,35 @@ class RateWarning(MaskmeterWarning):
 
 class NegativeRiskWarning(MaskmeterWarning):
     """Approximation (2.6) was used where misclassification is not small."""
+
+
+class ModelWarning(MaskmeterWarning):
+    """An estimate that rests on a model may mislead."""
+
+
+class ConvergenceWarning(ModelWarning):
+    """Fitting stopped before it had settled."""
+
+
+class ParametersWarning(ModelWarning):
+    """A model has more parameters than the table has occupied cells."""
+
+
+class WeakFitWarning(ModelWarning):
+    """The goodness of fit says that the model misstates the risk."""
+
+
+class FewUniquesWarning(ModelWarning):
+    """There are too few sample uniques to judge a model by."""
+
+
+class LargeFractionWarning(ModelWarning):
+    """So much of the population was sampled that a Poisson model has little to say."""
+
+
+class SmallWeightWarning(ModelWarning):
+    """Some weights are below one, as if records stood for less than themselves."""
+
+
+class ExhaustedSearchWarning(ModelWarning):
+    """A search added every term it could and the fit is still not good."""

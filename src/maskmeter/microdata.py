@@ -62,8 +62,9 @@ class Origin:
 class Microdata:
     """Records of a file: a code per record and key, and how the records were sampled.
 
-    `codes` has a row per record and a column per key. At most one of `fraction` and `weights` is
-    given; weights enter the risk through their sum, as an overall fraction.
+    `codes` has a row per record and a column per key. Without a `fraction`, weights give an overall
+    one through their sum; with both, `fraction` holds the inclusion probabilities and `weights`
+    are what models are fitted to.
     """
 
     space: KeySpace
@@ -76,9 +77,6 @@ class Microdata:
         """Check the codes and the sampling, and make the arrays read-only."""
         codes = check_codes(self.codes, self.space)
         object.__setattr__(self, "codes", locked(codes, self.space.code_type))
-        if self.fraction is not None and self.weights is not None:
-            message = "Give `fraction` or `weights`, not both."
-            raise WeightError(message)
         if isinstance(self.fraction, By):
             checked = self.fraction.map(check_fraction)
             checked.strata(self.space)
@@ -220,8 +218,9 @@ def read(
     fraction
         The share of the population that was sampled; `mm.by(key, {...})` when it varies.
     weights
-        The column of survey weights, in place of `fraction`: the overall fraction is then the
-        number of records over the sum of the weights.
+        The column of survey weights. Without `fraction`, the overall fraction is the number of
+        records over the sum of the weights; with both, `fraction` gives the inclusion
+        probabilities (per stratum, say) and the weights are used to fit models.
     missing
         "refuse" missing key values, or make them a "category".
 
@@ -236,15 +235,9 @@ def read(
     check_columns(listed, frame.columns, source)
     space, codes = encode(frame, listed, missing=missing)
     codes = locked(codes)
-    weighed = None if weights is None else weights_of(frame, weights)
+    weighed = None if weights is None else _named_weights(frame, weights)
     origin = Origin.of(source, frame, codes)
-    try:
-        return Microdata(space, codes, fraction=fraction, weights=weighed, origin=origin)
-    except WeightError as error:
-        if weights is None or fraction is not None:
-            raise
-        message = f"Column {weights!r} cannot hold weights. {error}"
-        raise WeightError(message) from None
+    return Microdata(space, codes, fraction=fraction, weights=weighed, origin=origin)
 
 
 def check_microdata(data: object) -> None:
@@ -257,6 +250,17 @@ def check_microdata(data: object) -> None:
 def _state(path: Path) -> tuple[int, int]:
     stat = path.stat()
     return stat.st_size, stat.st_mtime_ns
+
+
+def _named_weights(frame: nw.DataFrame[Any], column: str) -> NDArray[np.float64]:
+    """Return a column of weights; what is wrong with it is said under its name."""
+    weights = weights_of(frame, column)
+    try:
+        _check_weights(weights, len(frame))
+    except WeightError as error:
+        message = f"Column {column!r} cannot hold weights. {error}"
+        raise WeightError(message) from None
+    return weights
 
 
 def _check_weights(weights: NDArray[np.float64], records: int) -> None:

@@ -17,22 +17,24 @@ import numpy as np
 from maskmeter.loglinear.poisson import first_order, second_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from maskmeter.keys import Codes, KeySpace
+    from maskmeter.loglinear.cells import AllCells
 
     Array = NDArray[np.float64]
-    Means = Callable[[Codes], tuple[Array, Array]]  # population mean and inclusion of cells
 
-MOST_CELLS = 10_000_000  # beyond, sums over all cells are not made one by one
-_AT_ONCE = 1 << 17
+_AT_ONCE = 1 << 15  # a quarter of a megabyte for each array: they stay in the processor's cache
 
 
 @dataclass(frozen=True)
 class Goodness:
-    """B1 and B2 (for tau1 and tau2) with z statistics, by the model's variance and a robust one."""
+    """B1 and B2 (for tau1 and tau2) with z statistics, by the model's variance and a robust one.
+
+    `v2` is the model's variance of B2. `overdispersion` is phi, the squared coefficient of
+    variation of the true means around the fitted ones (0 when there is none to be seen). Beyond
+    ten million cells the sums are estimated by `draws` from the model; `error` is the standard
+    error of z2 that this leaves.
+    """
 
     b1: float
     b2: float
@@ -40,39 +42,58 @@ class Goodness:
     z2: float
     z1_robust: float
     z2_robust: float
+    v2: float
+    overdispersion: float
+    draws: int = 0
+    error: float = 0.0
 
 
 def goodness_of_fit(
-    space: KeySpace, occupied: Codes, counts: NDArray[np.int64], means: Means
+    cells: AllCells, counts: NDArray[np.int64], lam: Array, pi: Array, *, size: int
 ) -> Goodness:
-    """Return the statistics, summed over all cells of the space, empty ones included.
+    """Return the statistics, summed over all `size` cells, empty ones included.
 
-    `t = a (f - mu) + b [(f - mu)^2 - f]`, `B = sum t`, `v = sum a^2 mu + 2 b^2 mu^2`
+    `t = a (f - mu) + b [(f - mu)^2 - f]`, `B = sum t`, `v = sum a^2 mu + 2 b^2 mu^2`. `counts`,
+    `lam` and `pi` are those of the occupied cells, which `cells` holds as if they were empty.
     """
-    sums = np.zeros((2, 3))  # for h1 and h2: sums of t, of t squared and of the variance
-    for start in range(0, space.size, _AT_ONCE):
-        cells = space.codes(np.arange(start, min(start + _AT_ONCE, space.size)))
-        sums += _sums(np.zeros(len(cells)), *means(cells))
-    lam, pi = means(occupied)
-    # The occupied cells were counted as empty: put that right.
-    sums[:, :2] += (_sums(counts.astype(np.float64), lam, pi) - _sums(np.zeros(len(lam)), lam, pi))[
-        :, :2
-    ]
-    total, squares, variance = sums.T
-    robust = space.size / (space.size - 1) * (squares - total**2 / space.size)
-    z, z_robust = (
-        [_ratio(t, v) for t, v in zip(total, by, strict=True)] for by in (variance, robust)
+    sums, squares = np.zeros((2, 4)), np.zeros(2)
+    for start in range(0, len(cells.lam), _AT_ONCE):
+        block = slice(start, start + _AT_ONCE)
+        weight = cells.weight[block] if cells.weight.ndim else cells.weight
+        at = cells.pi[block] if cells.pi.ndim else cells.pi
+        terms = _terms(None, cells.lam[block], at)
+        sums += (terms * weight).sum(axis=2)
+        squares += ((terms[:, 0] * weight) ** 2).sum(axis=1)
+    seen = _terms(counts.astype(np.float64), lam, pi).sum(axis=2)
+    empty = _terms(None, lam, pi).sum(axis=2)
+    total, square = sums[:, 0] + seen[:, 0] - empty[:, 0], sums[:, 1] + seen[:, 1] - empty[:, 1]
+    variance, curvature = sums[:, 2], sums[1, 3]
+    robust = size / max(size - 1, 1) * (square - total**2 / size)
+    spread = curvature + seen[1, 3] - empty[1, 3]
+    draws = max(cells.draws, 1)
+    error = squares[1] - sums[1, 0] ** 2 / draws if cells.draws else 0.0
+    return Goodness(
+        float(total[0]),
+        float(total[1]),
+        *(_ratio(t, v) for t, v in zip(total, variance, strict=True)),
+        *(_ratio(t, v) for t, v in zip(total, robust, strict=True)),
+        v2=float(variance[1]),
+        overdispersion=max(float(spread / curvature), 0.0) if curvature > 0 else 0.0,
+        draws=cells.draws,
+        error=_ratio(sqrt(max(error, 0.0)), float(variance[1])) if cells.draws else 0.0,
     )
-    return Goodness(float(total[0]), float(total[1]), *z, *z_robust)
 
 
-def _sums(f: Array, lam: Array, pi: Array) -> Array:
+def _terms(f: Array | None, lam: Array, pi: Array) -> Array:
+    """Return t, t squared, the variance and b [(f - mu)^2 - f] of each cell, for h1 and h2."""
     mu = pi * lam
-    rows = []
-    for a, b in zip(first_order(lam, pi=pi), second_order(lam, pi=pi), strict=True):
-        t = a * (f - mu) + b * ((f - mu) ** 2 - f)
-        rows.append([t.sum(), (t**2).sum(), (a**2 * mu + 2 * b**2 * mu**2).sum()])
-    return np.array(rows)
+    found = np.empty((2, 4, len(lam)))
+    for row, a, b in zip(found, first_order(lam, pi=pi), second_order(lam, pi=pi), strict=True):
+        row[3] = b * mu**2 if f is None else b * ((f - mu) ** 2 - f)
+        row[0] = row[3] + (-a * mu if f is None else a * (f - mu))
+        row[1] = row[0] ** 2
+        row[2] = mu * a**2 + 2 * (b * mu) ** 2
+    return found
 
 
 def _ratio(total: float, variance: float) -> float:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from math import log
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskmeter._checks import check_choice
-from maskmeter.errors import InputError
-from maskmeter.loglinear.fit import FittedMeans, Observed, fit_means
-from maskmeter.loglinear.goodness import MOST_CELLS, Goodness, goodness_of_fit
+from maskmeter._checks import check_choice, is_number, shown
+from maskmeter.errors import ConvergenceWarning, InputError, ParametersWarning
+from maskmeter.loglinear.cells import AllCells, population_mean
+from maskmeter.loglinear.fit import fit_means
+from maskmeter.loglinear.goodness import Goodness, goodness_of_fit
+from maskmeter.loglinear.observed import Observed
 from maskmeter.loglinear.terms import parse_terms, spell
 from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.perturb import Release
-from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskmeter.keys import Codes
+    from maskmeter.loglinear.means import FittedMeans
     from maskmeter.loglinear.terms import Words
 
     Array = NDArray[np.float64]
@@ -60,8 +64,13 @@ class LogLinear:
     @cached_property
     def deviance(self) -> float:
         """Twice the log-likelihood ratio against the observed table."""
-        counts = self.observed.counts
-        return float(2 * (counts * np.log(counts / self.means.at(self.observed.codes))).sum())
+        return self.observed.deviance(self.means.at(self.observed.codes))
+
+    @property
+    def bic(self) -> float:
+        """Deviance plus log(n) for every parameter; a weighted table counts as its n records."""
+        scale = self.observed.size / self.observed.total
+        return scale * self.deviance + log(self.observed.size) * self.parameters
 
     @property
     def sweeps(self) -> int:
@@ -85,25 +94,22 @@ class LogLinear:
 
     def population_mean(self, codes: Codes) -> Array:
         """Return lambda, the fitted mean of each cell in the population."""
-        fitted = self.means.at(codes)
-        return fitted if self.data.weights is not None else fitted / self.data.inclusion(codes)
+        return population_mean(self.means.at(codes), self.data.inclusion(codes), self.data)
+
+    def all_cells(self) -> AllCells:
+        """Return what sums over all cells run over, empty cells included."""
+        return AllCells.of(self.means, self.data)
 
     @cached_property
     def goodness(self) -> Goodness:
         """Minimum-error statistics b1, b2, z1, z2 (and robust ones)."""
-        space = self.data.space
-        if space.size > MOST_CELLS:
-            message = (
-                f"Goodness of fit sums over all {space.size:,} cells; at most {MOST_CELLS:,} can be"
-                " gone through. Use fewer or coarser keys."
-            )
-            raise InputError(message)
-        table = KeyTable.of(space, self.data.codes)
+        codes = self.observed.codes
         return goodness_of_fit(
-            space,
-            table.codes,
-            table.counts,
-            lambda codes: (self.population_mean(codes), self.data.inclusion(codes)),
+            self.all_cells(),
+            self.observed.records,
+            self.population_mean(codes),
+            self.data.inclusion(codes),
+            size=self.data.space.size,
         )
 
 
@@ -112,7 +118,7 @@ def fit_loglinear(
     terms: Words,
     *,
     counts: Counts = "original",
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
 ) -> LogLinear:
     """Return a hierarchical log-linear model with these terms, fitted to the keys of a file.
 
@@ -133,13 +139,42 @@ def fit_loglinear(
     >>> mm.fit_loglinear(sample, "independence")
     LogLinear(age, sex: 3 parameters, deviance 0.1)
     """
+    chosen = chosen_file(data, counts)
+    generators = parse_terms(terms, chosen.space)
+    if not is_number(tolerance) or not 0 < tolerance < 1:
+        message = f"`tolerance` must be a number above 0 and below 1, not {shown(tolerance)}."
+        raise InputError(message)
+    observed = Observed.of(chosen)
+    means = fit_means(observed, generators, tolerance=tolerance)
+    model = LogLinear(chosen, counts, means, observed)
+    _warn_of(model)
+    return model
+
+
+def chosen_file(data: Release | Microdata, counts: Counts) -> Microdata:
+    """Return the file of a release whose counts are asked for; a sample is its own."""
     check_choice(counts, Counts, name="counts")
     if isinstance(data, Release):
-        data = data.original if counts == "original" else data.released
+        return data.original if counts == "original" else data.released
     check_microdata(data)
-    generators = parse_terms(terms, data.space)
-    numbers = data.space.number(data.codes)
-    cells, place = np.unique(numbers, return_inverse=True)
-    table = np.bincount(place, weights=data.weights).astype(np.float64)
-    observed = Observed(data.space, data.space.codes(cells), table)
-    return LogLinear(data, counts, fit_means(observed, generators, tolerance=tolerance), observed)
+    if not len(data):
+        message = "The file has no records: there is nothing to fit a model to."
+        raise InputError(message)
+    return data
+
+
+def _warn_of(model: LogLinear) -> None:
+    """Warn of a fit that did not settle, or that has too many parameters to mean much."""
+    if not model.converged:
+        message = (
+            f"Fitting stopped after {model.sweeps:,} sweeps with margins off by"
+            f" {model.deviation:.1e} of the records. Use a larger `tolerance`, or fewer terms."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    occupied = len(model.observed.counts)
+    if model.parameters > occupied:
+        message = (
+            f"The model has {model.parameters:,} parameters for {occupied:,} occupied cells: it"
+            " follows the sample and will understate the risk. Use fewer terms, or coarser keys."
+        )
+        warnings.warn(message, ParametersWarning, stacklevel=3)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_SMALL = 1.0  # below, differences of nearly equal terms are summed as series
-_TERMS = 20  # 1 / 21! is far below the last digit
+# Differences of nearly equal terms are summed as power series while nu is small: up to each bound
+# that many terms leave less than the last digit.
+_SERIES = ((0.01, 7), (1.0, 20))
 
 
 def chance_of_uniqueness(lam: Array, *, pi: Array) -> Array:
@@ -77,9 +78,16 @@ def _series_or(
     nu: Array, coefficient: Callable[[int], float], direct: Callable[[Array], Array]
 ) -> Array:
     """Return a difference of nearly equal terms: a power series of small nu, else as it is written."""
-    small = nu < _SMALL
-    powers = np.where(small, nu, 0.0)
-    total = np.zeros_like(nu)
-    for j in range(_TERMS, 0, -1):  # Horner's scheme
-        total = powers * (total + coefficient(j))
-    return np.where(small, total, direct(np.where(small, 1.0, nu)))
+    found = np.empty_like(nu)
+    low = -1.0
+    for high, terms in _SERIES:
+        at = np.flatnonzero((nu > low) & (nu <= high))
+        power, total = nu[at], np.zeros(len(at))
+        for j in range(terms, 0, -1):  # Horner's scheme
+            total += coefficient(j)
+            total *= power
+        found[at] = total
+        low = high
+    at = np.flatnonzero(nu > low)
+    found[at] = direct(nu[at])
+    return found

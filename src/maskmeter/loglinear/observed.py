@@ -1,0 +1,97 @@
+"""The table that a model is fitted to, and its margins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, combinations
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskmeter._checks import locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import Codes, KeySpace
+    from maskmeter.loglinear.terms import Term
+    from maskmeter.microdata import Microdata
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Observed:
+    """Occupied cells and their counts: `records` as they are, `counts` weighted if there are weights."""
+
+    space: KeySpace
+    codes: Codes
+    counts: Array
+    records: NDArray[np.int64]
+    _margins: dict[Term, Array] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(cls, data: Microdata) -> Observed:
+        """Return the table of a file."""
+        cells, place = np.unique(data.space.number(data.codes), return_inverse=True)
+        records = np.bincount(place)
+        counts = np.bincount(place, weights=data.weights).astype(np.float64)
+        return cls(data.space, data.space.codes(cells), counts, records)
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of the counts."""
+        return float(self.counts.sum())
+
+    @cached_property
+    def size(self) -> int:
+        """Number of records."""
+        return int(self.records.sum())
+
+    def margin(self, keys: Term) -> Array:
+        """Return the observed margin of some keys, an axis for each."""
+        if keys not in self._margins:
+            self._margins[keys] = locked(self._summed(keys))
+        return self._margins[keys]
+
+    def _summed(self, keys: Term) -> Array:
+        sizes = [self.space.sizes[key] for key in keys]
+        if not keys:
+            return np.array(self.total)
+        cell = np.ravel_multi_index([self.codes[:, key] for key in keys], sizes)
+        margin: Array = np.bincount(cell, weights=self.counts, minlength=prod(sizes)).astype(float)
+        return margin.reshape(sizes)
+
+    def parameters(self, generators: tuple[Term, ...]) -> int:
+        """Return how many parameters a model has, counting only cells of margins that occur.
+
+        By inclusion and exclusion of the non-empty cells of each term's margins, at least one each.
+        """
+        return sum(self.degrees(term) for term in parts_of(generators))
+
+    def degrees(self, term: Term) -> int:
+        """Return how many parameters a term adds to a model that holds all its parts."""
+        if not term:
+            return 1
+        signs = ((1 if (len(term) - len(part)) % 2 == 0 else -1, part) for part in _parts(term))
+        found = sum(sign * int(np.count_nonzero(self.margin(part))) for sign, part in signs)
+        return max(found, 1)
+
+    def deviance(self, fitted: Array, keys: Term | None = None) -> float:
+        """Return twice the log-likelihood ratio of a fit, for the cells or for a margin of them."""
+        counts = self.counts if keys is None else self.margin(keys)
+        seen = counts > 0
+        return float(2 * (counts[seen] * np.log(counts[seen] / fitted[seen])).sum())
+
+
+def parts_of(generators: tuple[Term, ...]) -> set[Term]:
+    """Return every term of a hierarchical model, the empty one included."""
+    return {part for term in generators for part in _parts(term)}
+
+
+def _parts(term: Term) -> Iterator[Term]:
+    return chain.from_iterable(combinations(term, size) for size in range(len(term) + 1))

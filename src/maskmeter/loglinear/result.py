@@ -1,0 +1,146 @@
+"""What a search found: its path, the models it would use and how they are weighed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from maskmeter import chart
+from maskmeter.loglinear import gamma
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import Codes
+    from maskmeter.loglinear.goodness import Goodness
+    from maskmeter.loglinear.model import LogLinear
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A model on the path of a search, and the term that was added last."""
+
+    added: str
+    model: LogLinear
+    parameters: int
+    deviance: float
+    bic: float
+    z1: float
+    z2: float
+    tau1: float
+    tau2: float
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A model with its share in the estimate, and the phi of its cells (0: Poisson)."""
+
+    model: LogLinear
+    phi: float
+    weight: float
+    estimate: str  # "A" or "B"
+
+
+@dataclass(frozen=True, eq=False)
+class LoglinearSearch:
+    """The path of a search, the model nearest to z2 = 0 and those that an estimate averages."""
+
+    method: str
+    path: tuple[Step, ...]
+    nearest: LogLinear
+    weighted: tuple[Weighted, ...]
+    exhausted: bool
+    skipped: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return the nearest model: no cell is shown."""
+        return (
+            f"LoglinearSearch({self.method}, {len(self.path)} models; nearest"
+            f" {', '.join(self.terms)}: z2 {self.goodness.z2:.2f})"
+        )
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Largest terms of the nearest model, in words."""
+        return self.nearest.terms
+
+    @property
+    def goodness(self) -> Goodness:
+        """Goodness of fit of the nearest model."""
+        return self.nearest.goodness
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the path, a row for each model."""
+        shown = [field.name for field in fields(Step) if field.name != "model"]
+        columns = {name: [getattr(step, name) for step in self.path] for name in shown}
+        return pl.DataFrame(columns)
+
+    def summary(self) -> str:
+        """Return a short account in words."""
+        good = self.goodness
+        found = (
+            f"{self.method.capitalize()} search over {len(self.path)} models. Nearest to a perfect"
+            f" fit: {', '.join(self.terms)} ({self.nearest.parameters:,} parameters,"
+            f" z1 {good.z1:.2f}, z2 {good.z2:.2f})."
+        )
+        lines = [found]
+        if good.draws:
+            lines.append(
+                f"Sums over all cells were estimated from {good.draws:,} draws: z2 has a standard"
+                f" error of {good.error:.2f}."
+            )
+        if len(self.weighted) > 1:
+            shares = "; ".join(
+                f"{one.weight:.0%} {one.estimate} ({one.model.parameters:,} parameters"
+                f"{f', phi {one.phi:.2f}' if one.phi else ''})"
+                for one in self.weighted
+            )
+            lines.append(f"The estimate averages {shares}.")
+        if self.skipped:
+            lines.append(
+                f"{len(self.skipped)} terms were not tried because their tables are too large:"
+                f" {', '.join(self.skipped)}."
+            )
+        return "\n".join(lines)
+
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+        """Return an Altair chart of z2 and tau2 along the path."""
+        return chart.path(
+            self.to_frame().with_row_index("step"),
+            title="Search for a log-linear model",
+            subtitle=f"{len(self.path)} models; z2 near 0 means a good fit",
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the summary for notebooks."""
+        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
+
+
+def step_of(model: LogLinear, added: str) -> Step:
+    """Return a step of a path with all its figures."""
+    good = model.goodness
+    return Step(
+        added,
+        model,
+        model.parameters,
+        model.deviance,
+        model.bic,
+        good.z1,
+        good.z2,
+        *unadjusted(model, phi=0.0),
+    )
+
+
+def unadjusted(model: LogLinear, *, phi: float) -> tuple[float, float]:
+    """Return tau1 and tau2, the sums of h1 and h2 over the sample uniques of the fitted file."""
+    cells = model.observed.codes[model.observed.records == 1]
+    lam, pi = model.population_mean(cells), model.data.inclusion(cells)
+    h1 = gamma.chance_of_uniqueness(lam, pi=pi, phi=phi)
+    h2 = gamma.expected_inverse(lam, pi=pi, phi=phi)
+    return float(h1.sum()), float(h2.sum())
