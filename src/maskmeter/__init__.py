@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from maskmeter.keys import Key as Key
     from maskmeter.keys import KeySpace as KeySpace
     from maskmeter.loglinear import LogLinear as LogLinear
+    from maskmeter.loglinear import LoglinearSearch as LoglinearSearch
     from maskmeter.loglinear import fit_loglinear as fit_loglinear
+    from maskmeter.loglinear import search_loglinear as search_loglinear
     from maskmeter.microdata import Microdata as Microdata
     from maskmeter.microdata import read as read
     from maskmeter.misclassification import Misclassification as Misclassification
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
     from maskmeter.perturb import correct_counts as correct_counts
     from maskmeter.perturb import design_pram as design_pram
     from maskmeter.perturb import protect as protect
+    from maskmeter.risk import EstimatedRisk as EstimatedRisk
     from maskmeter.risk import Risk as Risk
     from maskmeter.risk import approximate_risk as approximate_risk
     from maskmeter.risk import correctly_classified_risk as correctly_classified_risk
+    from maskmeter.risk import estimate_risk as estimate_risk
     from maskmeter.risk import exact_risk as exact_risk
     from maskmeter.risk import in_sample_risk as in_sample_risk
     from maskmeter.simulate import bernoulli_sample as bernoulli_sample
@@ -36,10 +40,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "EstimatedRisk": "risk",
     "Key": "keys",
     "KeySpace": "keys",
     "KeyTable": "table",
     "LogLinear": "loglinear",
+    "LoglinearSearch": "loglinear",
     "MaskmeterError": "errors",
     "MaskmeterWarning": "errors",
     "Microdata": "microdata",
@@ -55,11 +61,13 @@ _HOME = {
     "correctly_classified_risk": "risk",
     "count": "table",
     "design_pram": "perturb",
+    "estimate_risk": "risk",
     "exact_risk": "risk",
     "fit_loglinear": "loglinear",
     "in_sample_risk": "risk",
     "protect": "perturb",
     "read": "microdata",
+    "search_loglinear": "loglinear",
     "stay_or_move": "misclassification",
     "synthetic_census": "simulate",
 }

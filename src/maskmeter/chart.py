@@ -30,3 +30,29 @@ def bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> A
         )
         .properties(width=480, height=240, description=f"{title}. {subtitle}.")
     )
+
+
+def path(frame: pl.DataFrame, *, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
+    """Return z2 above tau2 along the `step`s of a search, each named by the term it `added`."""
+    alt = need("altair", extra="plot")
+    base = alt.Chart(frame).encode(
+        x=alt.X("step:O", title="Terms added", axis=alt.Axis(labelAngle=0)),
+        tooltip=[
+            alt.Tooltip("added:N", title="added"),
+            alt.Tooltip("z2:Q", format=".2f"),
+            alt.Tooltip("tau2:Q", format=",.1f"),
+            alt.Tooltip("bic:Q", title="BIC", format=",.0f"),
+            alt.Tooltip("parameters:Q", format=","),
+        ],
+    )
+    fit = base.mark_line(color=INK, point={"color": INK}).encode(
+        y=alt.Y("z2:Q", title="z2", scale=alt.Scale(type="symlog"))
+    )
+    zero = alt.Chart(frame).mark_rule(color="#888", strokeDash=[4, 4]).encode(y=alt.datum(0))
+    risk = base.mark_line(color=INK, point={"color": INK}).encode(
+        y=alt.Y("tau2:Q", title="tau2", scale=alt.Scale(zero=False))
+    )
+    rows = [part.properties(width=480, height=160) for part in (zero + fit, risk)]
+    return alt.vconcat(*rows, title=alt.Title(title, subtitle=subtitle, anchor="start")).properties(
+        description=f"{title}. {subtitle}."
+    )

@@ -11,7 +11,12 @@ import numpy as np
 
 from maskmeter import formats
 from maskmeter._checks import check_choice, check_fraction, locked
-from maskmeter.errors import FileError, InputError, WeightError
+from maskmeter.errors import (
+    ColumnNotFoundError,
+    FileError,
+    InputError,
+    WeightError,
+)
 from maskmeter.frames import (
     Keys,
     Missing,
@@ -115,6 +120,20 @@ class Microdata:
             message = f"`codes` must have {len(self):,} rows, one for each record."
             raise InputError(message)
         return replace(self, codes=codes)
+
+    def column(self, name: str) -> list[Any]:
+        """Return a column of the user's file, a value for each record, none of them missing."""
+        if self.origin is None:
+            message = f"These records were not read from a file or frame with a column {name!r}."
+            raise InputError(message)
+        frame = self.origin.frame
+        if name not in frame.columns:
+            raise ColumnNotFoundError(name, frame.columns)
+        missing = int(frame[name].is_null().sum())
+        if missing:
+            message = f"{missing:,} of {len(self):,} records have no value for {name!r}."
+            raise InputError(message)
+        return list(frame[name].to_list())
 
     def inclusion(self, codes: Codes) -> NDArray[np.float64]:
         """Return the inclusion probability pi_j of each cell.

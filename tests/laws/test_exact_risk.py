@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import maskmeter as mm
 import oracle
-from maskmeter.misclassification import axes, moved_in, pairs, rivals
+from maskmeter.misclassification import grid, moved_in, pairs, rivals
 from maskmeter.misclassification.spread import largest_move
 from worlds import worlds
 
@@ -25,7 +25,7 @@ def working(how):
             patch.setattr(pairs, "_PAIRS_AT_ONCE", 3)
         if how != "as it likes":
             cost = -1.0 if how == "along the axes" else np.inf
-            patch.setattr(axes.Axes, "cost", staticmethod(lambda *_: cost))
+            patch.setattr(grid.Grid, "cost", staticmethod(lambda *_: cost))
         yield
 
 

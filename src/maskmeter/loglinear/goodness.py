@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskmeter.loglinear.poisson import first_order, second_order
+from maskmeter.loglinear.poisson import error_coefficients
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,44 +56,57 @@ def goodness_of_fit(
     `t = a (f - mu) + b [(f - mu)^2 - f]`, `B = sum t`, `v = sum a^2 mu + 2 b^2 mu^2`. `counts`,
     `lam` and `pi` are those of the occupied cells, which `cells` holds as if they were empty.
     """
-    sums, squares = np.zeros((2, 4)), np.zeros(2)
-    for start in range(0, len(cells.lam), _AT_ONCE):
-        block = slice(start, start + _AT_ONCE)
-        weight = cells.weight[block] if cells.weight.ndim else cells.weight
-        at = cells.pi[block] if cells.pi.ndim else cells.pi
-        terms = _terms(None, cells.lam[block], at)
-        sums += (terms * weight).sum(axis=2)
-        squares += ((terms[:, 0] * weight) ** 2).sum(axis=1)
-    seen = _terms(counts.astype(np.float64), lam, pi).sum(axis=2)
-    empty = _terms(None, lam, pi).sum(axis=2)
-    total, square = sums[:, 0] + seen[:, 0] - empty[:, 0], sums[:, 1] + seen[:, 1] - empty[:, 1]
-    variance, curvature = sums[:, 2], sums[1, 3]
-    robust = size / max(size - 1, 1) * (square - total**2 / size)
-    spread = curvature + seen[1, 3] - empty[1, 3]
-    draws = max(cells.draws, 1)
-    error = squares[1] - sums[1, 0] ** 2 / draws if cells.draws else 0.0
+    sums = _sums_of_empty(cells)
+    seen, mistaken = _sums_of_seen(counts, lam, pi), _sums_of_seen(0 * counts, lam, pi)
+    total, squares, spread = sums[:, :3].T + (seen - mistaken).T
+    variance, curvature = sums[:, 3], float(sums[1, 2])
+    robust = size / max(size - 1, 1) * (squares - total**2 / size)
+    drawn = max(cells.draws, 1)
+    noise = float(sums[1, 4] - sums[1, 0] ** 2 / drawn) if cells.draws else 0.0
     return Goodness(
-        float(total[0]),
-        float(total[1]),
+        *map(float, total),
         *(_ratio(t, v) for t, v in zip(total, variance, strict=True)),
         *(_ratio(t, v) for t, v in zip(total, robust, strict=True)),
         v2=float(variance[1]),
-        overdispersion=max(float(spread / curvature), 0.0) if curvature > 0 else 0.0,
+        overdispersion=max(float(spread[1]) / curvature, 0.0) if curvature > 0 else 0.0,
         draws=cells.draws,
-        error=_ratio(sqrt(max(error, 0.0)), float(variance[1])) if cells.draws else 0.0,
+        error=_ratio(sqrt(max(noise, 0.0)), float(variance[1])) if cells.draws else 0.0,
     )
 
 
-def _terms(f: Array | None, lam: Array, pi: Array) -> Array:
-    """Return t, t squared, the variance and b [(f - mu)^2 - f] of each cell, for h1 and h2."""
+def _sums_of_empty(cells: AllCells) -> Array:
+    """Return sums over all cells, for h1 and h2, as if all were empty.
+
+    Of t, of t squared, of b mu^2, of the variance, and of (weight t) squared.
+    """
+    sums = np.zeros((2, 5))
+    for start in range(0, len(cells.lam), _AT_ONCE):
+        block = slice(start, start + _AT_ONCE)
+        lam = cells.lam[block]
+        pi, weight = (a[block] if a.ndim else np.full(1, a) for a in (cells.pi, cells.weight))
+        mu, weight = pi * lam, np.broadcast_to(weight, lam.shape)
+        for row, (a, b_mu) in zip(sums, error_coefficients(lam, pi=pi), strict=True):
+            t = mu * (b_mu - a)
+            heavy = t * weight
+            row += (
+                heavy.sum(),
+                heavy @ t,
+                (b_mu * mu) @ weight,
+                (a * a * mu + 2 * b_mu * b_mu) @ weight,
+                heavy @ heavy,
+            )
+    return sums
+
+
+def _sums_of_seen(f: NDArray[np.int64], lam: Array, pi: Array) -> Array:
+    """Return the sums over occupied cells of t, of t squared and of b [(f - mu)^2 - f]."""
     mu = pi * lam
-    found = np.empty((2, 4, len(lam)))
-    for row, a, b in zip(found, first_order(lam, pi=pi), second_order(lam, pi=pi), strict=True):
-        row[3] = b * mu**2 if f is None else b * ((f - mu) ** 2 - f)
-        row[0] = row[3] + (-a * mu if f is None else a * (f - mu))
-        row[1] = row[0] ** 2
-        row[2] = mu * a**2 + 2 * (b * mu) ** 2
-    return found
+    rows = []
+    for a, b_mu in error_coefficients(lam, pi=pi):
+        curved = b_mu / mu * ((f - mu) ** 2 - f)
+        t = a * (f - mu) + curved
+        rows.append([t.sum(), t @ t, curved.sum()])
+    return np.array(rows)
 
 
 def _ratio(total: float, variance: float) -> float:

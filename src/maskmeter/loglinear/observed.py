@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed:
-    """Occupied cells and their counts: `records` as they are, `counts` weighted if there are weights."""
+    """Occupied cells and their counts, weighted if there are weights.
+
+    `records` are the records of each cell, and `place` is the cell of each record.
+    """
 
     space: KeySpace
     codes: Codes
     counts: Array
     records: NDArray[np.int64]
+    place: NDArray[np.int64]
     _margins: dict[Term, Array] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -40,12 +44,17 @@ class Observed:
         cells, place = np.unique(data.space.number(data.codes), return_inverse=True)
         records = np.bincount(place)
         counts = np.bincount(place, weights=data.weights).astype(np.float64)
-        return cls(data.space, data.space.codes(cells), counts, records)
+        return cls(data.space, data.space.codes(cells), counts, records, place)
 
     @cached_property
     def total(self) -> float:
         """Sum of the counts."""
         return float(self.counts.sum())
+
+    @cached_property
+    def uniques(self) -> Codes:
+        """Cells that hold one record."""
+        return self.codes[self.records == 1]
 
     @cached_property
     def size(self) -> int:

@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-# Differences of nearly equal terms are summed as power series while nu is small: up to each bound
-# that many terms leave less than the last digit.
-_SERIES = ((0.01, 7), (1.0, 20))
+# Bounds of nu between which a power series of so many terms leaves less than the last digit.
+_SERIES = ((0.0, 0.01, 8), (0.01, 1.0, 20))
 
 
 def chance_of_uniqueness(lam: Array, *, pi: Array) -> Array:
@@ -43,51 +40,36 @@ def expected_inverse(lam: Array, *, pi: Array) -> Array:
     return np.divide(-np.expm1(-nu), nu, out=np.ones_like(nu), where=nu > 0)
 
 
-def first_order(lam: Array, *, pi: Array) -> tuple[Array, Array]:
-    """Return a1 and a2, -lam e^(-mu) h'(lam) for h1 and h2.
+def error_coefficients(lam: Array, *, pi: Array) -> tuple[tuple[Array, Array], ...]:
+    """Return a and b mu, for h1 and for h2: a = -lam e^(-mu) h', b = lam e^(-mu) h'' / (2 pi).
 
-    `a1 = (1 - pi) lam e^(-lam)`, `a2 = e^(-mu) (h2 - e^(-nu))`
+    `a1 = nu e^(-lam)`, `b1 mu = nu^2 e^(-lam) / 2`, `a2 = e^(-mu) (h2 - e^(-nu))`,
+    `b2 mu = e^(-mu) (h2 - e^(-nu) (1 + nu/2))`
     """
-    nu, mu = (1 - pi) * lam, pi * lam
-    gap = _series_or(nu, lambda j: (-1) ** (j + 1) * j / factorial(j + 1), _first_gap)
-    return nu * np.exp(-lam), np.exp(-mu) * gap
+    nu = (1 - pi) * lam
+    kept, unique = np.exp(-pi * lam), np.exp(-nu)
+    first, second = _gaps(nu, unique)
+    a1 = nu * kept * unique
+    return (a1, nu * a1 / 2), (kept * first, kept * second)
 
 
-def second_order(lam: Array, *, pi: Array) -> tuple[Array, Array]:
-    """Return b1 and b2, lam e^(-mu) h''(lam) / (2 pi) for h1 and h2.
+def _gaps(nu: Array, unique: Array) -> tuple[Array, Array]:
+    """Return h2 - e^(-nu) and h2 - e^(-nu) (1 + nu/2), where `unique` is e^(-nu).
 
-    `b1 = (1 - pi)^2 lam e^(-lam) / (2 pi)`, `b2 = e^(-mu) (h2 - e^(-nu) (1 + nu/2)) / mu`
+    Their terms nearly cancel while nu is small: then they are power series,
+    `sum of (-1)^(j+1) j / (j+1)! nu^j` and `sum of (-1)^(j+1) j (1-j) / (2 (j+1)!) nu^j`.
     """
-    nu, mu = (1 - pi) * lam, pi * lam
-    gap = _series_or(
-        nu, lambda j: (-1) ** (j + 1) * j * (1 - j) / (2 * factorial(j + 1)), _second_gap
-    )
-    b2 = np.divide(np.exp(-mu) * gap, mu, out=np.zeros_like(mu), where=mu > 0)
-    return (1 - pi) * nu * np.exp(-lam) / (2 * pi), b2
-
-
-def _first_gap(nu: Array) -> Array:
-    return -np.expm1(-nu) / nu - np.exp(-nu)
-
-
-def _second_gap(nu: Array) -> Array:
-    return -np.expm1(-nu) / nu - np.exp(-nu) * (1 + nu / 2)
-
-
-def _series_or(
-    nu: Array, coefficient: Callable[[int], float], direct: Callable[[Array], Array]
-) -> Array:
-    """Return a difference of nearly equal terms: a power series of small nu, else as it is written."""
-    found = np.empty_like(nu)
-    low = -1.0
-    for high, terms in _SERIES:
-        at = np.flatnonzero((nu > low) & (nu <= high))
-        power, total = nu[at], np.zeros(len(at))
+    first = (1 - unique) / np.maximum(nu, _SERIES[0][1]) - unique
+    second = first - unique * nu / 2
+    for low, high, terms in _SERIES:
+        at = np.flatnonzero((nu >= low) & (nu < high))
+        x = nu[at]
+        one, two = np.zeros(len(at)), np.zeros(len(at))
         for j in range(terms, 0, -1):  # Horner's scheme
-            total += coefficient(j)
-            total *= power
-        found[at] = total
-        low = high
-    at = np.flatnonzero(nu > low)
-    found[at] = direct(nu[at])
-    return found
+            coefficient = (-1) ** (j + 1) * j / factorial(j + 1)
+            one += coefficient
+            one *= x
+            two += coefficient * (1 - j) / 2
+            two *= x
+        first[at], second[at] = one, two
+    return first, second

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from maskmeter.loglinear.model import LogLinear
 
     Array = NDArray[np.float64]
+
+
+Method = Literal["score", "forward"]
+Found = Literal["score", "forward", "given"]
 
 
 @dataclass(frozen=True)
@@ -51,12 +56,18 @@ class Weighted:
 class LoglinearSearch:
     """The path of a search, the model nearest to z2 = 0 and those that an estimate averages."""
 
-    method: str
+    method: Found
     path: tuple[Step, ...]
     nearest: LogLinear
     weighted: tuple[Weighted, ...]
     exhausted: bool
     skipped: tuple[str, ...]
+
+    @classmethod
+    def of(cls, model: LogLinear) -> LoglinearSearch:
+        """Return a model that was given as a search that ended where it began."""
+        only = Weighted(model, 0.0, 1.0, "A")
+        return cls("given", (step_of(model, ""),), model, (only,), exhausted=False, skipped=())
 
     def __repr__(self) -> str:
         """Return the nearest model: no cell is shown."""
@@ -75,6 +86,23 @@ class LoglinearSearch:
         """Goodness of fit of the nearest model."""
         return self.nearest.goodness
 
+    @cached_property
+    def tau1(self) -> float:
+        """Expected number of sample uniques that are population uniques."""
+        return self._averaged[0]
+
+    @cached_property
+    def tau2(self) -> float:
+        """Expected number of correct matches among sample uniques."""
+        return self._averaged[1]
+
+    @cached_property
+    def _averaged(self) -> tuple[float, float]:
+        sums = [unadjusted(one.model, phi=one.phi) for one in self.weighted]
+        weights = [one.weight for one in self.weighted]
+        tau1, tau2 = np.average(sums, axis=0, weights=weights).tolist()
+        return tau1, tau2
+
     def to_frame(self) -> pl.DataFrame:
         """Return the path, a row for each model."""
         shown = [field.name for field in fields(Step) if field.name != "model"]
@@ -84,9 +112,11 @@ class LoglinearSearch:
     def summary(self) -> str:
         """Return a short account in words."""
         good = self.goodness
+        given = self.method == "given"
         found = (
-            f"{self.method.capitalize()} search over {len(self.path)} models. Nearest to a perfect"
-            f" fit: {', '.join(self.terms)} ({self.nearest.parameters:,} parameters,"
+            ("Model: " if given else f"{self.method.capitalize()} search over {len(self.path)}")
+            + ("" if given else " models. Nearest to a perfect fit: ")
+            + f"{', '.join(self.terms)} ({self.nearest.parameters:,} parameters,"
             f" z1 {good.z1:.2f}, z2 {good.z2:.2f})."
         )
         lines = [found]
@@ -139,7 +169,7 @@ def step_of(model: LogLinear, added: str) -> Step:
 
 def unadjusted(model: LogLinear, *, phi: float) -> tuple[float, float]:
     """Return tau1 and tau2, the sums of h1 and h2 over the sample uniques of the fitted file."""
-    cells = model.observed.codes[model.observed.records == 1]
+    cells = model.observed.uniques
     lam, pi = model.population_mean(cells), model.data.inclusion(cells)
     h1 = gamma.chance_of_uniqueness(lam, pi=pi, phi=phi)
     h2 = gamma.expected_inverse(lam, pi=pi, phi=phi)

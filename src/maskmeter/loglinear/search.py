@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf, log
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from maskmeter.loglinear.components import junction_tree
 from maskmeter.loglinear.fit import fit_means
 from maskmeter.loglinear.model import Counts, LogLinear, chosen_file
 from maskmeter.loglinear.observed import Observed, parts_of
-from maskmeter.loglinear.result import LoglinearSearch, Step, Weighted, step_of
+from maskmeter.loglinear.result import LoglinearSearch, Method, Step, Weighted, step_of
 from maskmeter.loglinear.terms import generating_class, spell
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from maskmeter.perturb import Release
 
     Progress = Callable[[Step], object]
-
-Method = Literal["score", "forward"]
 
 _ON_THE_PATH, _MOST_SWEEPS = 1e-3, 40  # margins need not be met closely to rank models
 _IN_USE = 1e-5
@@ -77,7 +75,7 @@ def search_loglinear(
     search = _Search(chosen, counts, Observed.of(chosen), progress or (lambda _: None), set())
     steps = search.score_path() if method == "score" else search.forward(enough)
     result = (_scored if method == "score" else _last)(search, steps)
-    if result.exhausted and not result.goodness.z2 <= WEAK:
+    if result.exhausted and result.goodness.z2 > WEAK:
         message = (
             f"The search added all {len(steps) - 1} terms it could, and z2 is still"
             f" {result.goodness.z2:.1f}: the risk is likely overstated. Use coarser keys, or fewer."

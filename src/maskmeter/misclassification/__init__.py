@@ -1,10 +1,12 @@
 """How keys come to be recorded wrongly: matrices, their products, and sums over true cells."""
 
+from maskmeter.misclassification.grid import Grid
 from maskmeter.misclassification.matrix import Matrix, as_matrix, stay_or_move
 from maskmeter.misclassification.product import Mechanism, Misclassification, as_mechanism
 from maskmeter.misclassification.spread import Rivals, moved_in, rivals
 
 __all__ = [
+    "Grid",
     "Matrix",
     "Mechanism",
     "Misclassification",

@@ -13,15 +13,18 @@ Kronecker product of the powers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from math import ceil, inf, log, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskmeter.misclassification.axes import Axes
+from maskmeter.misclassification.grid import Grid
 from maskmeter.misclassification.pairs import Pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from maskmeter.keys import Codes
@@ -50,8 +53,8 @@ def moved_in(mechanism: Mechanism, population: KeyTable, cells: Codes) -> NDArra
     `sum over k != j of F_k M_jk`
     """
     pairs = Pairs.of(mechanism, population, cells)
-    if Axes.cost(mechanism, cells) < pairs.cost:
-        return Axes.of(mechanism, population, cells).moved_in(power=1)
+    if Grid.cost(mechanism, cells) < pairs.cost:
+        return next(_moments(mechanism, population, cells))
     total = np.zeros(len(cells))
     for target, units, probability in pairs.blocks():
         _add(total, target, units * probability)
@@ -68,10 +71,10 @@ def rivals(
     pairs = Pairs.of(mechanism, population, cells)
     terms = _terms(float(pi.max(initial=0)) * largest_move(mechanism))
     weighted, certain = np.zeros(len(cells)), np.zeros(len(cells))
-    if terms * Axes.cost(mechanism, cells) < pairs.cost:
-        axes = Axes.of(mechanism, population, cells)
+    if terms * Grid.cost(mechanism, cells) < pairs.cost:
+        moments = _moments(mechanism, population, cells)
         for term in range(int(terms)):
-            weighted += pi**term * axes.moved_in(power=term + 1)
+            weighted += pi**term * next(moments)
         return Rivals(weighted, certain)
     for target, units, probability in pairs.blocks():
         hidden = 1 - pi[target] * probability
@@ -81,6 +84,18 @@ def rivals(
             probability[sure], hidden[sure] = 0, 1
         _add(weighted, target, units * probability / hidden)
     return Rivals(weighted, certain)
+
+
+def _moments(
+    mechanism: Mechanism, population: KeyTable, cells: Codes
+) -> Iterator[NDArray[np.float64]]:
+    """Yield `sum over k != j of F_k M_jk**power` for power 1, 2, and so on."""
+    grid = Grid.of(mechanism, cells)
+    units = grid.fill(population.codes, population.counts)
+    own, stay = grid.at(units), mechanism.stay(cells)
+    for power in count(1):
+        # What rounding leaves below zero is nothing.
+        yield np.maximum(grid.at(grid.spread(units, power=power)) - own * stay**power, 0)
 
 
 def _add(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,13 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._checks import locked
+from maskmeter._checks import is_number, locked, shown
 from maskmeter.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskmeter.loglinear import LoglinearSearch
     from maskmeter.microdata import Microdata
 
 
@@ -59,6 +61,13 @@ class Risk:
         """Total as a share of the sample uniques; 0 when there are none."""
         return self.total / self.uniques if self.uniques else 0.0
 
+    def above(self, threshold: float) -> int:
+        """Return how many sample uniques have a risk above a threshold."""
+        if not is_number(threshold):
+            message = f"`threshold` must be a number, not {shown(threshold)}."
+            raise InputError(message)
+        return int((self.by_cell > threshold).sum())
+
     @property
     def negative(self) -> int:
         """Number of uniques with a negative value: only (2.6) has them, where it does not apply."""
@@ -71,13 +80,16 @@ class Risk:
         risk[self.records] = self.by_cell
         return risk
 
-    def summary(self) -> str:
-        """Return a short account that names no record."""
-        headline = (
+    @property
+    def _headline(self) -> str:
+        return (
             f"{self.measure}: {self.total:.1f} expected correct matches among"
             f" {self.uniques:,} sample uniques ({self.share:.1%})."
         )
-        lines = [headline]
+
+    def summary(self) -> str:
+        """Return a short account that names no record."""
+        lines = [self._headline]
         if self.without_target:
             lines.append(
                 f"{self.without_target:,} of the uniques are in cells where nobody in the population"
@@ -126,3 +138,84 @@ class Risk:
     def _repr_html_(self) -> str:
         """Return the summary for notebooks."""
         return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EstimatedRisk(Risk):
+    """Identification risk of a file whose population is estimated by a model.
+
+    `every` is the risk of each record of the file. `tau1` and `tau2` are the unadjusted sums over
+    the sample uniques of the file that the model was fitted to, as if nothing was misclassified.
+    `interval` is an approximate 95 % interval for the total.
+    """
+
+    search: LoglinearSearch
+    method: str
+    every: NDArray[np.float64]
+    tau1: float
+    tau2: float
+    household: list[Any] | None = None
+    interval: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        super().__post_init__()
+        object.__setattr__(self, "every", locked(self.every))
+
+    def with_interval(self, low: float, high: float) -> EstimatedRisk:
+        """Return the same risk with an interval for its total, within 0 and the uniques."""
+        return replace(self, interval=(max(low, 0.0), min(high, float(self.uniques))))
+
+    @property
+    def by_record(self) -> NDArray[np.float64]:
+        """Risk of every record in file order, also of those that share their cell with others."""
+        return self.every
+
+    @property
+    def naive(self) -> float:
+        """tau2, the estimate that takes the fitted counts for the truth."""
+        return self.tau2
+
+    @cached_property
+    def _members(self) -> tuple[list[Any], NDArray[np.int64]]:
+        if self.household is None:
+            message = "Name the column of households: mm.estimate_risk(..., household=...)."
+            raise InputError(message)
+        number: dict[Any, int] = {}
+        place = [number.setdefault(one, len(number)) for one in self.household]
+        return list(number), np.array(place, dtype=np.int64)
+
+    @property
+    def by_household(self) -> NDArray[np.float64]:
+        """Chance that some member is matched correctly, for households in order of appearance."""
+        names, place = self._members
+        safe = np.ones(len(names))
+        np.multiply.at(safe, place, 1 - self.every)
+        return 1 - safe
+
+    def households(self) -> pl.DataFrame:
+        """Return a row per household: its name, number of members and risk."""
+        names, place = self._members
+        members = np.bincount(place, minlength=len(names))
+        return pl.DataFrame({"household": names, "members": members, "risk": self.by_household})
+
+    @property
+    def _headline(self) -> str:
+        lines = [super()._headline]
+        if self.interval is not None:
+            low, high = self.interval
+            lines.append(f"Approximate 95 % interval: {low:.1f} to {high:.1f}.")
+        lines.append(
+            f"{self.above(0.5):,} uniques have a risk above one half, {self.above(0.2):,} above one"
+            " fifth."
+        )
+        if self.household is not None:
+            total, number = float(self.by_household.sum()), len(self.by_household)
+            lines.append(
+                f"Households: {total:.1f} of {number:,} to expect with a correct match of a member."
+            )
+        lines.append(
+            f"Unadjusted: tau2 {self.tau2:.1f} correct matches, tau1 {self.tau1:.1f} population"
+            " uniques."
+        )
+        return "\n".join([*lines, self.search.summary()])

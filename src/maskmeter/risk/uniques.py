@@ -55,16 +55,8 @@ class Uniques:
     @classmethod
     def against(cls, counts: KeyTable, data: Release | Microdata, errors: Errors = None) -> Uniques:
         """Return the uniques of a release, or of a sample that may be recorded with errors."""
-        if isinstance(data, Release):
-            if errors is not None:
-                message = "A release knows its misclassification: leave `misclassification` out."
-                raise InputError(message)
-            released, errors = data.released, data.misclassification
-            original: Microdata | None = data.original
-        else:
-            released, original = data, data if errors is None else None
-        # First on the sample's own keys, so that an array follows the categories its user sees.
-        mechanism = as_mechanism(errors, released.space).on(counts.space)
+        released, original, mechanism = known_mechanism(data, errors)
+        mechanism = mechanism.on(counts.space)
         numbers = released.space.number(released.codes)
         _, row, times = np.unique(numbers, return_index=True, return_counts=True)
         return cls(released, original, mechanism, counts, np.sort(row[times == 1]))
@@ -147,6 +139,22 @@ class Uniques:
             place = np.minimum(np.searchsorted(wanted, numbers), len(wanted) - 1)
             total += np.bincount(place[wanted[place] == numbers], minlength=len(wanted))
         return total[order]
+
+
+def known_mechanism(
+    data: Release | Microdata, errors: Errors
+) -> tuple[Microdata, Microdata | None, Mechanism]:
+    """Return the released file, the original if it is known, and the mechanism between them.
+
+    The mechanism is on the sample's own keys, so that an array follows the categories its user
+    sees. A sample that was recorded without error is its own original.
+    """
+    if not isinstance(data, Release):
+        return data, data if errors is None else None, as_mechanism(errors, data.space)
+    if errors is not None:
+        message = "A release knows its misclassification: leave `misclassification` out."
+        raise InputError(message)
+    return data.released, data.original, data.misclassification
 
 
 def check_data(data: object) -> None:

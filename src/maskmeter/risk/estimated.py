@@ -1,0 +1,256 @@
+"""Risk when only the sample is known: section 3 of Shlomo and Skinner (2010), and beyond."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from maskmeter._checks import check_choice, shown
+from maskmeter._random import RandomSource, seed_of
+from maskmeter.errors import (
+    ConvergenceWarning,
+    FewUniquesWarning,
+    InputError,
+    LargeFractionWarning,
+    SmallWeightWarning,
+    WeakFitWarning,
+)
+from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
+from maskmeter.loglinear.search import WEAK
+from maskmeter.perturb import Release
+from maskmeter.risk.assessed import Assessed, Method
+from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
+from maskmeter.risk.result import EstimatedRisk
+from maskmeter.risk.uniques import check_data, known_mechanism
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskmeter.microdata import Microdata
+    from maskmeter.risk.uniques import Errors
+
+    Array = NDArray[np.float64]
+    Model = LogLinear | LoglinearSearch | None
+
+Interval = Literal["model", "bootstrap", "none"]
+
+_FEW_UNIQUES = 50
+_LARGE_FRACTION = 0.5
+_FEWEST_REPLICATIONS = 10
+_COUNTS: dict[Method, Literal["original", "released"]] = {
+    "expected": "original",
+    "paper": "released",
+    "em": "released",
+}
+
+
+def estimate_risk(
+    data: Release | Microdata,
+    model: Model = None,
+    *,
+    method: Method | None = None,
+    misclassification: Errors = None,
+    interval: Interval = "model",
+    household: str | None = None,
+    replications: int = 100,
+    rng: RandomSource = 0,
+) -> EstimatedRisk:
+    """Return the risk of a file whose population is not known, by a log-linear model of its keys.
+
+    Parameters
+    ----------
+    data
+        A release, or a sample as it was recorded.
+    model
+        From `mm.search_loglinear` or `mm.fit_loglinear`; without one the default search is made.
+    method
+        "expected", the default for a release: the exact risk (2.4) to expect given the original
+        sample. "paper": the model of the released counts, times the chance to stay in the cell;
+        the default for a sample with `misclassification`. "em": the original counts are estimated
+        from the released ones, then as "expected". A model decides if it is given alone.
+    misclassification
+        For a sample that was recorded with error: what is known about the errors.
+    interval
+        "model" for the approximate 95 % interval by the model's variances, "bootstrap" for one by
+        `replications` whole searches on samples from the model (`rng` seeds them), or "none".
+    household
+        A column of the file that names households, to also get the risk of each.
+
+    >>> import maskmeter as mm
+    >>> census = mm.synthetic_census(size=100_000)
+    >>> people = mm.bernoulli_sample(census, fraction=0.1, rng=1)
+    >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.1)
+    >>> risk = mm.estimate_risk(sample)
+    >>> round(risk.total), round(mm.exact_risk(sample, mm.count(census, keys=sample.space)).total)
+    (119, 115)
+    """
+    check_data(data)
+    check_choice(interval, Interval, name="interval")
+    assessed = _assessed(data, model, method, misclassification)
+    members = None if household is None else assessed.released.column(household)
+    search = _searched(model, assessed)
+    parts = [assessed.risk(one.model, one.phi) for one in search.weighted]
+    shares = [one.weight for one in search.weighted]
+    by_record = np.average(parts, axis=0, weights=shares)[assessed.table.place]
+    risk = _result(assessed, search, by_record, members)
+    _warn_of(search, risk)
+    if interval == "none" or not risk.uniques:
+        return risk if interval == "none" else risk.with_interval(0.0, 0.0)
+    if interval == "bootstrap":
+        return risk.with_interval(*_bootstrapped(risk, replications, seed_of(rng)))
+    return risk.with_interval(*_modelled(risk, assessed, parts))
+
+
+def _assessed(
+    data: Release | Microdata, model: Model, method: Method | None, errors: Errors
+) -> Assessed:
+    """Return the file with the method that is asked for, or that its model or its kind suggest."""
+    released, original, mechanism = known_mechanism(data, errors)
+    if method is None:
+        known = original is not None
+        if isinstance(data, Release) and isinstance(model, LogLinear | LoglinearSearch):
+            nearest = model.nearest if isinstance(model, LoglinearSearch) else model
+            known = nearest.counts == "original"
+        method = "expected" if known else "paper"
+    check_choice(method, Method, name="method")
+    if method == "expected" and original is None:
+        message = (
+            'Method "expected" needs the original sample, which is not known for a sample recorded'
+            ' with error: use "paper" or "em".'
+        )
+        raise InputError(message)
+    fitted = original if method == "expected" and original is not None else released
+    return Assessed(released, fitted, mechanism, method)
+
+
+def _searched(model: object, assessed: Assessed) -> LoglinearSearch:
+    """Return the models to use, which must describe the counts that the method needs."""
+    fitted, wanted = assessed.fitted, _COUNTS[assessed.method]
+    if model is None:
+        return search_loglinear(fitted, counts=wanted)
+    if isinstance(model, LogLinear):
+        model = LoglinearSearch.of(model)
+    if not isinstance(model, LoglinearSearch):
+        message = (
+            "Give a model from mm.search_loglinear or mm.fit_loglinear, not a"
+            f" {type(model).__name__}."
+        )
+        raise InputError(message)
+    if model.nearest.data is not fitted and model.nearest.data != fitted:
+        message = (
+            f"The model was not fitted to the {wanted} counts of this file, which method"
+            f' "{assessed.method}" needs: fit it with counts="{wanted}", or leave `model` out.'
+        )
+        raise InputError(message)
+    return model
+
+
+def _result(
+    assessed: Assessed, search: LoglinearSearch, by_record: Array, members: list[object] | None
+) -> EstimatedRisk:
+    changed = bool(assessed.mechanism.factors)
+    return EstimatedRisk(
+        f"Estimated risk ({assessed.method})" if changed else "Estimated risk",
+        assessed.released,
+        assessed.records,
+        by_record[assessed.records],
+        without_target=0,
+        ruled=True,
+        assumptions=(
+            "misclassification matrix known" if changed else "nothing misclassified",
+            "population counts follow the model",
+            "the intruder does not know who is in the sample",
+        ),
+        search=search,
+        method=assessed.method,
+        every=by_record,
+        tau1=search.tau1,
+        tau2=search.tau2,
+        household=members,
+    )
+
+
+def _modelled(risk: EstimatedRisk, assessed: Assessed, parts: list[Array]) -> tuple[float, float]:
+    """Return [min, max] of nearest model, A and B, widened by the nearest model's standard error.
+
+    After misclassification the standard error is scaled as the estimate is.
+    """
+    search, unique = risk.search, assessed.table.records == 1
+    totals = [float(part[unique].sum()) for part in parts]
+    ends = []
+    for estimate in ("A", "B"):
+        chosen = [i for i, one in enumerate(search.weighted) if one.estimate == estimate]
+        if chosen:
+            weights = [search.weighted[i].weight for i in chosen]
+            ends.append(float(np.average([totals[i] for i in chosen], weights=weights)))
+    known = {id(one.model): t for one, t in zip(search.weighted, totals, strict=True) if not one.phi}
+    if id(search.nearest) in known:
+        ends.append(known[id(search.nearest)])
+    else:
+        ends.append(float(assessed.risk(search.nearest, 0.0)[unique].sum()))
+    half = Z * standard_error(search.nearest) * (risk.total / risk.tau2 if risk.tau2 else 0.0)
+    return min(ends) - half, max(ends) + half
+
+
+def _bootstrapped(risk: EstimatedRisk, replications: int, seed: int) -> tuple[float, float]:
+    """Return the estimate with the root mean square error of whole searches on drawn samples."""
+    if risk.search.method == "given":
+        message = (
+            'interval="bootstrap" repeats the search, so it needs a model from mm.search_loglinear'
+            " (or none): one that is kept fixed would make the interval far too short."
+        )
+        raise InputError(message)
+    whole = isinstance(replications, int | np.integer) and not isinstance(replications, bool)
+    if not whole or replications < _FEWEST_REPLICATIONS:
+        message = (
+            f"`replications` must be a whole number of at least {_FEWEST_REPLICATIONS}, not"
+            f" {shown(replications)}."
+        )
+        raise InputError(message)
+    errors = bootstrap_errors(risk.search, replications=int(replications), seed=seed)
+    half = Z * float(np.hypot(errors.mean(), errors.std())) * risk.total / risk.tau2
+    return risk.total - half, risk.total + half
+
+
+def _warn_of(search: LoglinearSearch, risk: EstimatedRisk) -> None:
+    """Warn, with the figure that shows it, of whatever makes the estimate less good."""
+    data, z2 = search.nearest.data, search.goodness.z2
+    found = []
+    if abs(z2) > WEAK and not search.exhausted:
+        which = ("misses structure", "over") if z2 > 0 else ("follows the sample too closely", "under")
+        found.append((
+            WeakFitWarning,
+            f"z2 is {z2:.1f}, outside -1.96 to 1.96: the model {which[0]} and the risk is likely"
+            f" {which[1]}stated. Use mm.search_loglinear, or other terms.",
+        ))
+    if 0 < risk.uniques < _FEW_UNIQUES:
+        found.append((
+            FewUniquesWarning,
+            f"The file has only {risk.uniques} sample uniques: the model can hardly be tested on so"
+            " few. Read the risk as an order of magnitude, or add keys.",
+        ))
+    fraction = float(data.inclusion(search.nearest.observed.codes).max())
+    if fraction > _LARGE_FRACTION:
+        found.append((
+            LargeFractionWarning,
+            f"Up to {fraction:.0%} of the population was sampled: most of what the model estimates"
+            " is in the file already. Use mm.exact_risk with population counts if you can.",
+        ))
+    if not all(one.model.converged for one in search.weighted):
+        off = max(one.model.deviation for one in search.weighted)
+        found.append((
+            ConvergenceWarning,
+            f"A fit did not settle: its margins are off by {off:.1e} of the records. Use fewer"
+            " terms or coarser keys.",
+        ))
+    small = 0 if data.weights is None else int((data.weights < 1).sum())
+    if small:
+        found.append((
+            SmallWeightWarning,
+            f"{small:,} of {len(data):,} weights are below 1: a record stands at least for itself."
+            " Check that the weights count units of the population.",
+        ))
+    for category, message in found:
+        warnings.warn(message, category, stacklevel=3)

@@ -1,0 +1,142 @@
+"""How sure an estimated number of correct matches is: approximate 95 % intervals.
+
+Three things are uncertain: how many population units share the cell of a sample unique even if the
+model were true (v1), the fitted parameters (v2), and the choice of the model, which is seen in how
+far apart the estimates of several models lie and in the criterion they were chosen by (vB).
+"""
+
+from __future__ import annotations
+
+from math import factorial, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskmeter._random import generator
+from maskmeter.loglinear import search_loglinear
+from maskmeter.loglinear.poisson import error_coefficients, expected_inverse
+from maskmeter.microdata import Microdata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskmeter.loglinear import LogLinear, LoglinearSearch
+    from maskmeter.loglinear.terms import Term
+
+    Array = NDArray[np.float64]
+
+Z = 1.96
+_SMALL = 50.0  # nu up to which 1/F^2 is summed as a series
+_MOST_SWEEPS, _SETTLED = 50, 1e-4
+
+
+def standard_error(model: LogLinear) -> float:
+    """Return the standard error of tau2 under a model, `sqrt(v1 + v2 + vB/4)`."""
+    return sqrt(chance_variance(model) + fit_variance(model) + model.goodness.v2 / 4)
+
+
+def chance_variance(model: LogLinear) -> float:
+    """Return v1, the variance of the sum of 1/F over the sample uniques when the means are known."""
+    cells = model.observed.uniques
+    lam, pi = model.population_mean(cells), model.data.inclusion(cells)
+    square = expected_inverse_square((1 - pi) * lam)
+    return float((square - expected_inverse(lam, pi=pi) ** 2).sum())
+
+
+def expected_inverse_square(nu: Array) -> Array:
+    """Return E(1/F^2 given f = 1) = e^(-nu)/nu (Ei(nu) - gamma - log nu).
+
+    As the sum over k of the Poisson probability of k over (k + 1)^2; asymptotic for large nu.
+
+    >>> expected_inverse_square(np.array([0.0])).tolist()
+    [1.0]
+    """
+    small = np.minimum(nu, _SMALL)
+    term, total = np.exp(-small), np.zeros_like(nu)
+    for k in range(160):
+        total += term / (k + 1) ** 2
+        term *= small / (k + 1)
+    large = np.maximum(nu, _SMALL)
+    series = sum(factorial(k) / large**k for k in range(25)) - 0.0
+    tail = series / large**2 - (np.euler_gamma + np.log(large)) * np.exp(-large) / large
+    return np.where(nu <= _SMALL, total, tail)
+
+
+def fit_variance(model: LogLinear) -> float:
+    """Return v2, the variance of tau2 that the fitted parameters bring (delta method).
+
+    The squared length, with weights mu, of the projection of `e^(-mu) h2' lam` on the model: over
+    the components less over the separators, for conditional expectations given these commute.
+    """
+    cells = model.all_cells()
+    (_, _), (slope, _) = error_coefficients(cells.lam, pi=cells.pi)
+    values = cells.pi * cells.lam * slope
+    scale = model.observed.size / model.observed.total
+    tree, means = model.means.tree, model.means
+    total = 0.0
+    for keys, table in zip(tree.components, means.components, strict=True):
+        terms = {tuple(key for key in term if key in keys) for term in means.generators} - {()}
+        total += _projected(cells.margin(keys, values), scale * table, keys, terms)
+    for keys, table in zip(tree.separators[1:], means.separators[1:], strict=True):
+        total -= _projected(cells.margin(keys, values), scale * table, keys, {keys})
+    return max(total, 0.0)
+
+
+def _projected(sums: Array, mu: Array, keys: Term, terms: set[Term]) -> float:
+    """Return the squared length of sums/mu after projection on functions of some terms."""
+    mean = np.divide(sums, mu, out=np.zeros_like(mu), where=mu > 0)
+    whole = float((mu * mean**2).sum())
+    if keys in terms:
+        return whole
+    at = np.nonzero(mu)
+    rest, weight = mean[at], mu[at]
+    margins = []
+    for term in terms:
+        columns = [at[keys.index(key)] for key in term]
+        sizes = [mu.shape[keys.index(key)] for key in term]
+        place = np.ravel_multi_index(columns, sizes)
+        margins.append((place, np.bincount(place, weights=weight)))
+    left = whole
+    for _ in range(_MOST_SWEEPS):  # backfitting
+        for place, held in margins:
+            sum_of_rest = np.bincount(place, weights=weight * rest)
+            rest -= np.divide(sum_of_rest, held, out=np.zeros_like(held), where=held > 0)[place]
+        before, left = left, float((weight * rest**2).sum())
+        if before - left <= _SETTLED * whole:
+            break
+    return whole - left
+
+
+def bootstrap_errors(search: LoglinearSearch, *, replications: int, seed: int) -> Array:
+    """Return the errors of the whole estimate, search included, on samples from the nearest model.
+
+    Each replication draws the records of a sample from the model, searches anew, and compares the
+    estimate of tau2 with the sum of 1/F over that sample's uniques, whose unsampled units are
+    Poisson.
+    """
+    errors = np.empty(replications)
+    for run in range(replications):
+        rng = generator(seed, f"bootstrap {run}")
+        drawn = _drawn_sample(search.nearest, rng)
+        found = search_loglinear(drawn, method=search.method)
+        cells = found.nearest.observed.uniques
+        unseen = (1 - drawn.inclusion(cells)) * search.nearest.population_mean(cells)
+        errors[run] = found.tau2 - float((1 / (1 + rng.poisson(unseen))).sum())
+    return errors
+
+
+def _drawn_sample(model: LogLinear, rng: np.random.Generator) -> Microdata:
+    """Return a sample that the model might have given; a weighted one is drawn as its population is.
+
+    A fitted table of weights stands for the population, so that each unit drawn from it is kept
+    with its inclusion probability.
+    """
+    data, total = model.data, model.observed.total
+    weighted = data.weights is not None
+    number = int(rng.poisson(total if not weighted else 2 * len(data)))
+    codes = model.means.draw(number, seed=int(rng.integers(2**63)))
+    pi = data.inclusion(codes)
+    if weighted:
+        codes = codes[rng.random(number) < np.minimum(pi * total / (2 * len(data)), 1)]
+    fraction = data.fraction if data.fraction is not None else float(pi[0])
+    return Microdata(data.space, codes, fraction=fraction)
