@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeGuard, get_args
 
 import numpy as np
@@ -61,6 +61,18 @@ def check_fraction(value: object) -> float:
         message = f"`fraction` must be a number above 0 and at most 1, not {shown(value)}."
         raise WeightError(message)
     return float(value)
+
+
+def check_whole(value: object, *, name: str, least: int) -> int:
+    """Return a whole number that is large enough.
+
+    >>> check_whole(3, name="runs", least=1)
+    3
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        message = f"`{name}` must be a whole number of at least {least}, not {shown(value)}."
+        raise InputError(message)
+    return int(value)
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from maskmeter._checks import check_fraction, shown
+from maskmeter._checks import check_fraction, check_whole
 from maskmeter._random import RandomSource, seed_of, uniforms
-from maskmeter.errors import InputError
 from maskmeter.frames import load
 from maskmeter.misclassification.alias import AliasTable
 
@@ -95,9 +94,7 @@ def synthetic_census(*, size: int = PAPER_SIZE, rng: RandomSource = 2001) -> pl.
     >>> synthetic_census(size=1000).columns
     ['lad', 'sex', 'age', 'marital', 'ethnicity', 'activity']
     """
-    if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
-        message = f"`size` must be a whole number of at least 1, not {shown(size)}."
-        raise InputError(message)
+    check_whole(size, name="size", least=1)
     seed = seed_of(rng)
 
     def draw(name: str, table: Array, *given: NDArray[np.int64]) -> NDArray[np.int64]:

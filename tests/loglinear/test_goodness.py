@@ -6,17 +6,14 @@ from decimal import Decimal, getcontext
 
 import numpy as np
 import pytest
+from scipy.stats import nbinom
 
 import maskmeter as mm
-from maskmeter.loglinear.goodness import goodness_of_fit
-from maskmeter.loglinear.poisson import (
-    chance_of_uniqueness,
-    expected_inverse,
-    first_order,
-    second_order,
-)
+from maskmeter.loglinear import cells, gamma
+from maskmeter.loglinear.poisson import chance_of_uniqueness, error_coefficients, expected_inverse
+from maskmeter.risk.interval import expected_inverse_square
 
-LAMBDAS = np.concatenate([10.0 ** np.arange(-12, 7), [0.3, 0.99, 1.01, 1.5, 3, 30, 300]])
+LAMBDAS = np.concatenate([10.0 ** np.arange(-12, 7), [0.009, 0.011, 0.3, 0.99, 1.01, 1.5, 3, 30]])
 
 
 @pytest.mark.parametrize("pi", [0.001, 0.01, 0.5, 0.99])
@@ -26,8 +23,7 @@ def test_functions_agree_with_sixty_digits(pi):
     found = (
         chance_of_uniqueness(lam, pi=share),
         expected_inverse(lam, pi=share),
-        *first_order(lam, pi=share),
-        *second_order(lam, pi=share),
+        *(part for pair in error_coefficients(lam, pi=share) for part in pair),
     )
     p = Decimal(pi)
     for position, one in enumerate(map(Decimal, lam.tolist())):
@@ -37,47 +33,134 @@ def test_functions_agree_with_sixty_digits(pi):
             (-nu).exp(),
             h2,
             nu * (-one).exp(),
+            mu * (1 - p) * nu * (-one).exp() / (2 * p),
             (-mu).exp() * h2 - (-one).exp(),
-            (1 - p) * nu * (-one).exp() / (2 * p),
-            ((-mu).exp() * h2 - (-one).exp() * (1 + nu / 2)) / mu,
+            (-mu).exp() * h2 - (-one).exp() * (1 + nu / 2),
         )
         for ours, exact in zip(found, wanted, strict=True):
             assert float(ours[position]) == pytest.approx(float(exact), rel=2e-12, abs=1e-300)
+
+
+def poisson_mean(function, nu):
+    """Mean of a function of a Poisson number, summed in 60 digits."""
+    getcontext().prec = 60
+    nu = Decimal(nu)
+    term, total = (-nu).exp(), Decimal(0)
+    for k in range(int(nu) + 40 * int(float(nu) ** 0.5 + 2)):
+        total += term * function(k)
+        term *= nu / (k + 1)
+    return float(total)
+
+
+@pytest.mark.parametrize("nu", [1e-9, 1e-3, 0.5, 1, 7, 40, 49.9, 50.1, 200, 3000])
+def test_expected_inverses_agree_with_summed_series(nu):
+    count = np.array([1.0, 2, 3, 8, 50, 1000])
+    lam, pi = np.full(len(count), nu), np.zeros(len(count))
+    wanted = [poisson_mean(lambda k, m=int(m): 1 / Decimal(m + k), nu) for m in count]
+    square = poisson_mean(lambda k: 1 / Decimal(1 + k) ** 2, nu)
+
+    assert gamma.expected_inverse_of(count, lam, pi=pi) == pytest.approx(wanted, rel=1e-12)
+    assert expected_inverse_square(np.array([float(nu)])) == pytest.approx([square], rel=1e-12)
+
+
+@pytest.mark.parametrize("nu", [1e4, 1e5, 1e6])
+def test_expected_inverses_of_large_cells_follow_the_recurrence(nu):
+    """I(m + 1) = (1 - m I(m)) / nu, by parts: safe while nu is far above m."""
+    wanted = [1 / nu]
+    for m in range(1, 5):
+        wanted.append((1 - m * wanted[-1]) / nu)
+    count = np.arange(1.0, 6)
+    found = gamma.expected_inverse_of(count, np.full(5, nu), pi=np.zeros(5))
+
+    assert found == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("phi", [1e-6, 0.01, 0.5, 3.0, 50.0])
+def test_gamma_cells_agree_with_negative_binomial_sums(phi):
+    lam, pi = np.array([1e-6, 0.3, 4.0, 60.0]), np.full(4, 0.05)
+    ones = np.ones(4)
+    size = 1 / phi + 1
+    chance = (1 / phi / lam + pi) / (1 / phi / lam + 1)
+    k = np.arange(200_000)[:, None]
+    pmf = nbinom.pmf(k, size, chance)
+    h1 = gamma.chance_of_uniqueness(lam, pi=pi, phi=phi)
+    h2 = gamma.expected_inverse(lam, pi=pi, phi=phi)
+
+    assert h1 == pytest.approx(pmf[0], rel=1e-9)
+    assert h2 == pytest.approx((pmf / (1 + k)).sum(axis=0), rel=1e-7)
+    assert gamma.expected_inverse_of(ones, lam, pi=pi, phi=phi) == pytest.approx(h2, rel=1e-9)
+
+
+def test_gamma_cells_tend_to_poisson_cells():
+    lam, pi = np.array([0.01, 1.0, 100.0]), np.full(3, 0.1)
+
+    assert gamma.expected_inverse(lam, pi=pi, phi=1e-9) == pytest.approx(
+        expected_inverse(lam, pi=pi), rel=1e-6
+    )
+    assert gamma.chance_of_uniqueness(lam, pi=pi, phi=0) == pytest.approx(np.exp(-0.9 * lam))
 
 
 def test_at_zero_everybody_is_unique():
     zero, pi = np.zeros(1), np.full(1, 0.1)
 
     assert expected_inverse(zero, pi=pi).tolist() == [1.0]
-    assert [part.tolist() for part in (*first_order(zero, pi=pi), *second_order(zero, pi=pi))] == [
+    assert gamma.expected_inverse(zero, pi=pi, phi=0.5).tolist() == [1.0]
+    assert [part.tolist() for pair in error_coefficients(zero, pi=pi) for part in pair] == [
         [0.0]
     ] * 4
 
 
-def test_statistics_are_the_sums_over_all_cells_by_hand():
-    space = mm.KeySpace([mm.Key("a", range(3)), mm.Key("b", range(4))])
+def by_hand(sample, lam):
+    """B, v and z of both measures, from the definitions, cell by cell."""
+    pi = sample.inclusion(sample.space.codes(np.arange(sample.space.size)))
+    f = np.bincount(sample.space.number(sample.codes), minlength=sample.space.size)
+    mu, nu = pi * lam, (1 - pi) * lam
+    h2 = (1 - np.exp(-nu)) / nu
+    a = (nu * np.exp(-lam), np.exp(-mu) * h2 - np.exp(-lam))
+    b = (
+        (1 - pi) * nu * np.exp(-lam) / (2 * pi),
+        (np.exp(-mu) * h2 - np.exp(-lam) * (1 + nu / 2)) / mu,
+    )
+    for a_i, b_i in zip(a, b, strict=True):
+        t = a_i * (f - mu) + b_i * ((f - mu) ** 2 - f)
+        v = (a_i**2 * mu + 2 * b_i**2 * mu**2).sum()
+        robust = len(f) / (len(f) - 1) * ((t - t.mean()) ** 2).sum()
+        phi = (b_i * ((f - mu) ** 2 - f)).sum() / (b_i * mu**2).sum()
+        yield t.sum(), v, robust, phi
+
+
+@pytest.mark.parametrize("fraction", [0.05, mm.by("a", {0: 0.05, 1: 0.2, 2: 0.5})])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_statistics_are_the_sums_over_all_cells_by_hand(fraction, weighted):
+    space = mm.KeySpace([mm.Key("a", range(3)), mm.Key("b", range(4)), mm.Key("c", range(2))])
     rng = np.random.default_rng(1)
-    f, lam, pi = rng.integers(0, 4, 12), rng.gamma(2, 20, 12), np.full(12, 0.05)
-    occupied = space.codes(np.flatnonzero(f))
+    codes = np.column_stack([rng.integers(0, size, 60) for size in space.sizes])
+    weights = rng.uniform(2, 30, 60) if weighted else None
+    sample = mm.Microdata(space, codes, fraction=fraction, weights=weights)
+    model = mm.fit_loglinear(sample, ["a:b"])
+    lam = model.population_mean(space.codes(np.arange(space.size)))
+    found, (one, two) = model.goodness, by_hand(sample, lam)
 
-    def means(codes):
-        at = space.number(codes)
-        return lam[at], pi[at]
+    assert (found.b1, found.b2, found.v2) == pytest.approx((one[0], two[0], two[1]))
+    assert (found.z1, found.z2) == pytest.approx((one[0] / one[1] ** 0.5, two[0] / two[1] ** 0.5))
+    assert found.z1_robust == pytest.approx(one[0] / one[2] ** 0.5)
+    assert found.z2_robust == pytest.approx(two[0] / two[2] ** 0.5)
+    assert found.overdispersion == pytest.approx(max(two[3], 0))
 
-    found = goodness_of_fit(space, occupied, f[f > 0], means)
-    mu = pi * lam
-    for a, b, total, z, robust in zip(
-        first_order(lam, pi=pi),
-        second_order(lam, pi=pi),
-        (found.b1, found.b2),
-        (found.z1, found.z2),
-        (found.z1_robust, found.z2_robust),
-        strict=True,
-    ):
-        t = a * (f - mu) + b * ((f - mu) ** 2 - f)
-        assert total == pytest.approx(t.sum())
-        assert z == pytest.approx(t.sum() / np.sqrt((a**2 * mu + 2 * b**2 * mu**2).sum()))
-        assert robust == pytest.approx(t.sum() / np.sqrt(12 / 11 * ((t - t.mean()) ** 2).sum()))
+
+def test_draws_give_the_exact_statistics_within_their_error(monkeypatch, seed):
+    """Six standard errors of z2; the robust ones and v to a few percent."""
+    (sample,) = samples(0.5, 1, seed)
+    exact = mm.fit_loglinear(sample, ["key0:key1"]).goodness
+    monkeypatch.setattr(cells, "MOST_CELLS", 1)
+    drawn = mm.fit_loglinear(sample, ["key0:key1"]).goodness
+
+    assert exact.draws == 0
+    assert drawn.draws == cells.DRAWS
+    assert 0 < drawn.error < 0.2
+    assert abs(drawn.z2 - exact.z2) < 6 * drawn.error
+    assert drawn.v2 == pytest.approx(exact.v2, rel=0.05)
+    assert drawn.overdispersion == pytest.approx(exact.overdispersion, rel=0.1)
 
 
 SIZES = (20, 10, 10, 6)

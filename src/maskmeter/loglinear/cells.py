@@ -8,6 +8,7 @@ cells: the functions that the goodness of fit sums are bounded against the mean.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,7 +69,8 @@ class AllCells:
         if not keys:
             return np.array(weighted.sum())
         cell = np.ravel_multi_index([self.codes[:, key] for key in keys], sizes)
-        return np.bincount(cell, weights=weighted, minlength=int(np.prod(sizes))).reshape(sizes)
+        sums: Array = np.bincount(cell, weights=weighted, minlength=prod(sizes)).astype(float)
+        return sums.reshape(sizes)
 
 
 def population_mean(means: Array, pi: Array, data: Microdata) -> Array:

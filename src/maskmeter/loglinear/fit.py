@@ -52,13 +52,17 @@ def fit_means(
             tables.append(observed.margin(keys))
             continue
         first = None if start is None else start.margin(keys)
-        fitted = _proportional_fit(observed, keys, terms, first, tolerance, most_sweeps)
+        fitted = _proportional_fit(
+            observed, keys, terms, first, tolerance=tolerance, most_sweeps=most_sweeps
+        )
         tables.append(fitted.table)
         sweeps, deviation = max(sweeps, fitted.sweeps), max(deviation, fitted.deviation)
         converged &= fitted.converged
     separators = tuple(observed.margin(keys) for keys in tree.separators)
     components = tuple(locked(table) for table in tables)
-    return FittedMeans(space, generators, tree, components, separators, sweeps, deviation, converged)
+    return FittedMeans(
+        space, generators, tree, components, separators, sweeps, deviation, converged
+    )
 
 
 def component_size(space: KeySpace, keys: Term) -> int:
@@ -97,8 +101,9 @@ def _proportional_fit(
     keys: Term,
     terms: tuple[Term, ...],
     start: Array | None,
+    *,
     tolerance: float,
-    most_sweeps: int,
+    most_sweeps: int = MOST_SWEEPS,
 ) -> _Fitted:
     """Scale a table to the observed margins in turn until they are all met, or nothing changes.
 

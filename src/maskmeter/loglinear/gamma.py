@@ -60,7 +60,9 @@ def expected_inverse_of(count: Array, lam: Array, *, pi: Array, phi: float = 0.0
     return found
 
 
-def log_generating(gap: Array | float, *, lam: Array, pi: Array, phi: float, count: Array) -> Array:
+def log_generating(
+    gap: Array | float, *, lam: Array, pi: Array, phi: float, count: Array | float
+) -> Array:
     """Return log E(u^(F - f) given f = count) at u = 1 - gap, for the units not in the sample.
 
     `-(1 - pi) lam gap`, or with phi `-(1/phi + count) log(1 + q gap)`

@@ -63,10 +63,15 @@ def goodness_of_fit(
     robust = size / max(size - 1, 1) * (squares - total**2 / size)
     drawn = max(cells.draws, 1)
     noise = float(sums[1, 4] - sums[1, 0] ** 2 / drawn) if cells.draws else 0.0
+    z1, z2 = (_ratio(t, v) for t, v in zip(total, variance, strict=True))
+    z1_robust, z2_robust = (_ratio(t, v) for t, v in zip(total, robust, strict=True))
     return Goodness(
-        *map(float, total),
-        *(_ratio(t, v) for t, v in zip(total, variance, strict=True)),
-        *(_ratio(t, v) for t, v in zip(total, robust, strict=True)),
+        b1=float(total[0]),
+        b2=float(total[1]),
+        z1=z1,
+        z2=z2,
+        z1_robust=z1_robust,
+        z2_robust=z2_robust,
         v2=float(variance[1]),
         overdispersion=max(float(spread[1]) / curvature, 0.0) if curvature > 0 else 0.0,
         draws=cells.draws,
@@ -85,10 +90,10 @@ def _sums_of_empty(cells: AllCells) -> Array:
         lam = cells.lam[block]
         pi, weight = (a[block] if a.ndim else np.full(1, a) for a in (cells.pi, cells.weight))
         mu, weight = pi * lam, np.broadcast_to(weight, lam.shape)
-        for row, (a, b_mu) in zip(sums, error_coefficients(lam, pi=pi), strict=True):
+        for order, (a, b_mu) in enumerate(error_coefficients(lam, pi=pi)):
             t = mu * (b_mu - a)
             heavy = t * weight
-            row += (
+            sums[order] += (
                 heavy.sum(),
                 heavy @ t,
                 (b_mu * mu) @ weight,

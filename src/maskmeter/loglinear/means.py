@@ -41,9 +41,13 @@ class FittedMeans:
     @cached_property
     def _factors(self) -> list[tuple[Term, Array]]:
         """Tables to multiply: components, each over the separator that ties it to its parent."""
-        factors = []
+        factors: list[tuple[Term, Array]] = []
         for keys, table, separator, below in zip(
-            self.tree.components, self.components, self.tree.separators, self.separators, strict=True
+            self.tree.components,
+            self.components,
+            self.tree.separators,
+            self.separators,
+            strict=True,
         ):
             if separator:
                 held = below.reshape([self.space.sizes[k] if k in separator else 1 for k in keys])

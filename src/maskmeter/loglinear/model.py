@@ -8,8 +8,6 @@ from functools import cached_property
 from math import log
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from maskmeter._checks import check_choice, is_number, shown
 from maskmeter.errors import ConvergenceWarning, InputError, ParametersWarning
 from maskmeter.loglinear.cells import AllCells, population_mean
@@ -21,6 +19,7 @@ from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.perturb import Release
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from maskmeter.keys import Codes

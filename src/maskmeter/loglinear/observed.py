@@ -54,7 +54,8 @@ class Observed:
     @cached_property
     def uniques(self) -> Codes:
         """Cells that hold one record."""
-        return self.codes[self.records == 1]
+        cells: Codes = self.codes[self.records == 1]
+        return cells
 
     @cached_property
     def size(self) -> int:

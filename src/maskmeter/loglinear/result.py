@@ -16,7 +16,6 @@ from maskmeter.loglinear import gamma
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskmeter.keys import Codes
     from maskmeter.loglinear.goodness import Goodness
     from maskmeter.loglinear.model import LogLinear
 

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskmeter._checks import check_choice, is_number, shown
+from maskmeter._checks import check_choice, check_whole, is_number, shown
 from maskmeter.errors import ExhaustedSearchWarning, InputError
-from maskmeter.loglinear import fit
 from maskmeter.loglinear.components import junction_tree
-from maskmeter.loglinear.fit import fit_means
+from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size, fit_means
 from maskmeter.loglinear.model import Counts, LogLinear, chosen_file
 from maskmeter.loglinear.observed import Observed, parts_of
 from maskmeter.loglinear.result import LoglinearSearch, Method, Step, Weighted, step_of
 from maskmeter.loglinear.terms import generating_class, spell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from maskmeter.loglinear.terms import Term
     from maskmeter.microdata import Microdata
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 _ON_THE_PATH, _MOST_SWEEPS = 1e-3, 40  # margins need not be met closely to rank models
 _IN_USE = 1e-5
+_MOST_WORK = 5e7  # cells of a component times its terms: half a second a sweep
+_ORDERS = (2, 3)  # of the terms that are tried, one after the other
 _GOOD = 1.0  # z2 of a model that is good enough to stop at
 WEAK = 1.96
 
@@ -41,6 +42,7 @@ def search_loglinear(
     method: Method = "score",
     counts: Counts = "original",
     enough: float = 0.0,
+    most_terms: int = 60,
     progress: Progress | None = None,
 ) -> LoglinearSearch:
     """Return the log-linear models that a search finds fit to estimate risk with.
@@ -57,6 +59,8 @@ def search_loglinear(
         A sample, or a release: then `counts` says which of its files.
     enough
         The forward search also stops when abs(z2) is below this.
+    most_terms
+        The search stops after adding so many terms; it does so only with many keys.
     progress
         Called with every step of the path as soon as it is made.
 
@@ -65,14 +69,16 @@ def search_loglinear(
     >>> people = mm.bernoulli_sample(census, fraction=0.1, rng=1)
     >>> sample = mm.read(people, keys=["sex", "age", "marital"], fraction=0.1)
     >>> mm.search_loglinear(sample).terms
-    ('sex:marital', 'age:marital')
+    ('sex:age', 'sex:marital', 'age:marital')
     """
     check_choice(method, Method, name="method")
     if not is_number(enough) or enough < 0:
         message = f"`enough` must be a number of at least 0, not {shown(enough)}."
         raise InputError(message)
+    check_whole(most_terms, name="most_terms", least=0)
     chosen = chosen_file(data, counts)
-    search = _Search(chosen, counts, Observed.of(chosen), progress or (lambda _: None), set())
+    report = progress or (lambda _: None)
+    search = _Search(chosen, counts, Observed.of(chosen), most_terms, report, set())
     steps = search.score_path() if method == "score" else search.forward(enough)
     result = (_scored if method == "score" else _last)(search, steps)
     if result.exhausted and result.goodness.z2 > WEAK:
@@ -91,6 +97,7 @@ class _Search:
     data: Microdata
     counts: Counts
     observed: Observed
+    most_terms: int
     progress: Progress
     skipped: set[Term]  # terms that would have made too large a component
 
@@ -117,25 +124,25 @@ class _Search:
         means = fit_means(self.observed, means.generators, start=means, tolerance=_IN_USE)
         return step_of(replace(step.model, means=means), step.added)
 
-    def candidates(self, model: LogLinear) -> list[Term]:
-        """Return the terms that may come next: two-way ones, then three-way ones whose parts are in."""
-        generators = model.means.generators
-        held, keys = parts_of(generators), range(len(self.data.space.keys))
-        for order in (2, 3):
-            fresh = [term for term in combinations(keys, order) if term not in held]
-            whole = [t for t in fresh if all(p in held for p in combinations(t, order - 1))]
-            allowed = [term for term in whole if self._fits(generators, term)]
-            if allowed:
-                return allowed
-        return []
+    def candidates(self, model: LogLinear, order: int) -> list[Term]:
+        """Return the terms of an order that may come next: those whose parts are all in."""
+        held, keys = parts_of(model.means.generators), range(len(self.data.space.keys))
+        fresh = [term for term in combinations(keys, order) if term not in held | self.skipped]
+        return [term for term in fresh if all(p in held for p in combinations(term, order - 1))]
 
-    def _fits(self, generators: tuple[Term, ...], term: Term) -> bool:
-        tree = junction_tree(generating_class([*generators, term]), len(self.data.space.keys))
-        sizes = (fit.component_size(self.data.space, keys) for keys in tree.components)
-        fits = max(sizes) <= fit.LARGEST_COMPONENT
-        if not fits:
-            self.skipped.add(term)
-        return fits
+    def fits(self, model: LogLinear, term: Term) -> bool:
+        """Return True when a model with one more term can be fitted in time; else skip the term.
+
+        Components only grow, so that a term which is too large stays so.
+        """
+        generators = generating_class([*model.means.generators, term])
+        for keys in junction_tree(generators, len(self.data.space.keys)).components:
+            size = component_size(self.data.space, keys)
+            terms = sum(len(set(keys) & set(one)) > 1 for one in generators)
+            if size > LARGEST_COMPONENT or (size * terms > _MOST_WORK and set(term) <= set(keys)):
+                self.skipped.add(term)
+                return False
+        return True
 
     def score_path(self) -> list[Step]:
         """Add the term with the best score until BIC rises and some model is good enough."""
@@ -144,11 +151,21 @@ class _Search:
             here = steps[-1]
             rising = len(steps) > 1 and here.bic >= steps[-2].bic
             good = any(step.z2 <= _GOOD for step in steps)
-            candidates = self.candidates(here.model)
-            if (rising and good) or not candidates:
+            best = None if rising and good else self._best(here.model)
+            if best is None or len(steps) > self.most_terms:
                 return steps
-            best = max(candidates, key=lambda term: self._score(here.model, term))
             steps.append(self._step(best, here.model))
+
+    def _best(self, model: LogLinear) -> Term | None:
+        """Return the term with the best score that can be fitted, or None when there is none."""
+        for order in _ORDERS:
+            ranked = sorted(
+                self.candidates(model, order), key=lambda term: -self._score(model, term)
+            )
+            for term in ranked:
+                if self.fits(model, term):
+                    return term
+        return None
 
     def _score(self, model: LogLinear, term: Term) -> float:
         """Return G2 of the term's fitted margin against the observed one, less what BIC takes."""
@@ -160,19 +177,28 @@ class _Search:
     def forward(self, enough: float) -> list[Step]:
         """Add the term that brings z2 closest to 0 until none brings it closer."""
         steps = [self._step(None, None)]
-        while abs(steps[-1].z2) > enough:
-            here = steps[-1]
+        while abs(steps[-1].z2) > enough and len(steps) <= self.most_terms:
+            step = self._closer(steps[-1])
+            if step is None:
+                break
+            steps.append(step)
+            self.progress(step)
+        return steps
+
+    def _closer(self, here: Step) -> Step | None:
+        """Return the step to the model with z2 closest to 0, or None when none is closer."""
+        for order in _ORDERS:
             best, closest = None, abs(here.z2)
-            for term in self.candidates(here.model):
+            for term in self.candidates(here.model, order):
+                if not self.fits(here.model, term):
+                    continue
                 model = self.fitted(term, here.model)
                 off = abs(model.goodness.z2)
                 if off < closest:
-                    best, closest = (term, model), off
-            if best is None:
-                break
-            steps.append(step_of(best[1], spell(best[0], self.data.space)))
-            self.progress(steps[-1])
-        return steps
+                    best, closest = (model, term), off
+            if best is not None:
+                return step_of(best[0], spell(best[1], self.data.space))
+        return None
 
     def _step(self, term: Term | None, before: LogLinear | None) -> Step:
         added = "" if term is None else spell(term, self.data.space)
@@ -184,7 +210,8 @@ class _Search:
         self, method: Method, steps: list[Step], nearest: int, weighted: list[Weighted]
     ) -> LoglinearSearch:
         """Return what was found."""
-        exhausted = not self.candidates(steps[-1].model)
+        left = any(self.candidates(steps[-1].model, order) for order in _ORDERS)
+        exhausted = len(steps) > self.most_terms or not left
         skipped = tuple(spell(term, self.data.space) for term in sorted(self.skipped))
         return LoglinearSearch(
             method, tuple(steps), steps[nearest].model, tuple(weighted), exhausted, skipped
@@ -205,9 +232,7 @@ def _scored(search: _Search, steps: list[Step]) -> LoglinearSearch:
     if crossing is None:
         weighted.append(Weighted(steps[nearest].model, 0.0, 0.5, "A"))
     else:
-        for position, share in zip(
-            (crossing, crossing + 1), _shares(steps, crossing), strict=True
-        ):
+        for position, share in zip((crossing, crossing + 1), _shares(steps, crossing), strict=True):
             weighted.append(Weighted(steps[position].model, 0.0, share / 2, "A"))
     return search.result("score", steps, nearest, weighted)
 

@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskmeter._checks import check_choice, shown
+from maskmeter._checks import check_choice, check_whole
 from maskmeter._random import RandomSource, seed_of
-from maskmeter.errors import (
-    ConvergenceWarning,
-    FewUniquesWarning,
-    InputError,
-    LargeFractionWarning,
-    SmallWeightWarning,
-    WeakFitWarning,
-)
+from maskmeter.errors import InputError
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
-from maskmeter.loglinear.search import WEAK
 from maskmeter.perturb import Release
 from maskmeter.risk.assessed import Assessed, Method
+from maskmeter.risk.cautions import cautions
 from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
 from maskmeter.risk.result import EstimatedRisk
 from maskmeter.risk.uniques import check_data, known_mechanism
@@ -36,8 +29,6 @@ if TYPE_CHECKING:
 
 Interval = Literal["model", "bootstrap", "none"]
 
-_FEW_UNIQUES = 50
-_LARGE_FRACTION = 0.5
 _FEWEST_REPLICATIONS = 10
 _COUNTS: dict[Method, Literal["original", "released"]] = {
     "expected": "original",
@@ -95,7 +86,8 @@ def estimate_risk(
     shares = [one.weight for one in search.weighted]
     by_record = np.average(parts, axis=0, weights=shares)[assessed.table.place]
     risk = _result(assessed, search, by_record, members)
-    _warn_of(search, risk)
+    for caution in risk.cautions:
+        warnings.warn(caution, stacklevel=2)
     if interval == "none" or not risk.uniques:
         return risk if interval == "none" else risk.with_interval(0.0, 0.0)
     if interval == "bootstrap":
@@ -168,6 +160,7 @@ def _result(
         every=by_record,
         tau1=search.tau1,
         tau2=search.tau2,
+        cautions=tuple(cautions(search, uniques=len(assessed.records))),
         household=members,
     )
 
@@ -185,7 +178,9 @@ def _modelled(risk: EstimatedRisk, assessed: Assessed, parts: list[Array]) -> tu
         if chosen:
             weights = [search.weighted[i].weight for i in chosen]
             ends.append(float(np.average([totals[i] for i in chosen], weights=weights)))
-    known = {id(one.model): t for one, t in zip(search.weighted, totals, strict=True) if not one.phi}
+    known = {
+        id(one.model): t for one, t in zip(search.weighted, totals, strict=True) if not one.phi
+    }
     if id(search.nearest) in known:
         ends.append(known[id(search.nearest)])
     else:
@@ -202,55 +197,7 @@ def _bootstrapped(risk: EstimatedRisk, replications: int, seed: int) -> tuple[fl
             " (or none): one that is kept fixed would make the interval far too short."
         )
         raise InputError(message)
-    whole = isinstance(replications, int | np.integer) and not isinstance(replications, bool)
-    if not whole or replications < _FEWEST_REPLICATIONS:
-        message = (
-            f"`replications` must be a whole number of at least {_FEWEST_REPLICATIONS}, not"
-            f" {shown(replications)}."
-        )
-        raise InputError(message)
-    errors = bootstrap_errors(risk.search, replications=int(replications), seed=seed)
+    check_whole(replications, name="replications", least=_FEWEST_REPLICATIONS)
+    errors = bootstrap_errors(risk.search, replications=replications, seed=seed)
     half = Z * float(np.hypot(errors.mean(), errors.std())) * risk.total / risk.tau2
     return risk.total - half, risk.total + half
-
-
-def _warn_of(search: LoglinearSearch, risk: EstimatedRisk) -> None:
-    """Warn, with the figure that shows it, of whatever makes the estimate less good."""
-    data, z2 = search.nearest.data, search.goodness.z2
-    found = []
-    if abs(z2) > WEAK and not search.exhausted:
-        which = ("misses structure", "over") if z2 > 0 else ("follows the sample too closely", "under")
-        found.append((
-            WeakFitWarning,
-            f"z2 is {z2:.1f}, outside -1.96 to 1.96: the model {which[0]} and the risk is likely"
-            f" {which[1]}stated. Use mm.search_loglinear, or other terms.",
-        ))
-    if 0 < risk.uniques < _FEW_UNIQUES:
-        found.append((
-            FewUniquesWarning,
-            f"The file has only {risk.uniques} sample uniques: the model can hardly be tested on so"
-            " few. Read the risk as an order of magnitude, or add keys.",
-        ))
-    fraction = float(data.inclusion(search.nearest.observed.codes).max())
-    if fraction > _LARGE_FRACTION:
-        found.append((
-            LargeFractionWarning,
-            f"Up to {fraction:.0%} of the population was sampled: most of what the model estimates"
-            " is in the file already. Use mm.exact_risk with population counts if you can.",
-        ))
-    if not all(one.model.converged for one in search.weighted):
-        off = max(one.model.deviation for one in search.weighted)
-        found.append((
-            ConvergenceWarning,
-            f"A fit did not settle: its margins are off by {off:.1e} of the records. Use fewer"
-            " terms or coarser keys.",
-        ))
-    small = 0 if data.weights is None else int((data.weights < 1).sum())
-    if small:
-        found.append((
-            SmallWeightWarning,
-            f"{small:,} of {len(data):,} weights are below 1: a record stands at least for itself."
-            " Check that the weights count units of the population.",
-        ))
-    for category, message in found:
-        warnings.warn(message, category, stacklevel=3)

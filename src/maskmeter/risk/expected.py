@@ -124,9 +124,10 @@ def _gathered(sources: Sources, *, pi: Array, phi: float) -> _Cells:
     `sum over k != j of a_k M_jk^p`, p = 1 to 4, where a_k are the unsampled units to expect.
     """
     grid, stay = sources.grid, sources.grid.stay
-    unsampled = -gamma.log_generating(
-        _TINY, lam=sources.lam, pi=sources.pi, phi=phi, count=sources.count
-    ) / _TINY
+    unsampled = (
+        -gamma.log_generating(_TINY, lam=sources.lam, pi=sources.pi, phi=phi, count=sources.count)
+        / _TINY
+    )
 
     def moments(table: Array) -> list[Array]:
         own = grid.at(table)
@@ -136,7 +137,8 @@ def _gathered(sources: Sources, *, pi: Array, phi: float) -> _Cells:
     points, units = _two_points(*moments(unsampled))
     odds = stay / np.maximum(1 - pi * stay, _TINY)
     rho = points / np.maximum(1 - pi[:, None] * points, _TINY)
-    sampled = sum(pi**p * moment for p, moment in enumerate(moments(sources.count)))
+    orders = enumerate(moments(sources.count))
+    sampled = np.sum([pi**order * moment for order, moment in orders], axis=0)
     rho = np.concatenate([rho, sampled[:, None]], axis=1)
     rho = np.divide(rho, odds[:, None], out=np.zeros_like(rho), where=odds[:, None] > 0)
     none, one = np.zeros(len(stay)), np.ones(len(stay))
@@ -183,7 +185,7 @@ def expected_match_probability_unseen(
         log_u = np.log1p(-gap)
         logs, elsewhere = np.zeros_like(gap), np.zeros_like(gap)
         for k in range(grid.rows):
-            other = (k != row)[:, None]
+            other = np.not_equal(row, k)[:, None]
             power = np.exp(rho[:, k, None] * log_u)
             logs -= other * others[:, k, None] * (1 - power)
             elsewhere += other * q[:, k, None] * power

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskmeter.loglinear import LogLinear, LoglinearSearch
+    from maskmeter.loglinear.result import Method
     from maskmeter.loglinear.terms import Term
 
     Array = NDArray[np.float64]
@@ -114,11 +115,12 @@ def bootstrap_errors(search: LoglinearSearch, *, replications: int, seed: int) -
     estimate of tau2 with the sum of 1/F over that sample's uniques, whose unsampled units are
     Poisson.
     """
+    method: Method = "forward" if search.method == "forward" else "score"
     errors = np.empty(replications)
     for run in range(replications):
         rng = generator(seed, f"bootstrap {run}")
         drawn = _drawn_sample(search.nearest, rng)
-        found = search_loglinear(drawn, method=search.method)
+        found = search_loglinear(drawn, method=method)
         cells = found.nearest.observed.uniques
         unseen = (1 - drawn.inclusion(cells)) * search.nearest.population_mean(cells)
         errors[run] = found.tau2 - float((1 / (1 + rng.poisson(unseen))).sum())

@@ -17,6 +17,7 @@ from maskmeter.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskmeter.errors import ModelWarning
     from maskmeter.loglinear import LoglinearSearch
     from maskmeter.microdata import Microdata
 
@@ -146,7 +147,7 @@ class EstimatedRisk(Risk):
 
     `every` is the risk of each record of the file. `tau1` and `tau2` are the unadjusted sums over
     the sample uniques of the file that the model was fitted to, as if nothing was misclassified.
-    `interval` is an approximate 95 % interval for the total.
+    `interval` is an approximate 95 % interval for the total, `cautions` what speaks against it.
     """
 
     search: LoglinearSearch
@@ -154,6 +155,7 @@ class EstimatedRisk(Risk):
     every: NDArray[np.float64]
     tau1: float
     tau2: float
+    cautions: tuple[ModelWarning, ...] = ()
     household: list[Any] | None = None
     interval: tuple[float, float] | None = None
 
@@ -218,4 +220,5 @@ class EstimatedRisk(Risk):
             f"Unadjusted: tau2 {self.tau2:.1f} correct matches, tau1 {self.tau1:.1f} population"
             " uniques."
         )
-        return "\n".join([*lines, self.search.summary()])
+        lines.append(self.search.summary())
+        return "\n".join([*lines, *(f"Caution: {caution}" for caution in self.cautions)])

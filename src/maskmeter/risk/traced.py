@@ -37,9 +37,7 @@ def traced_back(grid: Grid, model: LogLinear) -> tuple[LogLinear, bool]:
     for _ in range(_MOST_ROUNDS):
         units = shared_out(grid, seen, grid.table(model.means.at(codes))).ravel()
         some = units > 0
-        table = Observed(
-            released.space, codes[some], units[some], released.records, released.place
-        )
+        table = Observed(released.space, codes[some], units[some], released.records, released.place)
         means = fit_means(table, model.means.generators, start=model.means, tolerance=_TOLERANCE)
         model = replace(model, means=means)
         cells = released.uniques

@@ -1,0 +1,238 @@
+"""The two searches: what they add, when they stop, and what they give."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+import maskmeter as mm
+from maskmeter import errors
+from maskmeter.loglinear import cells, search
+from maskmeter.loglinear.search import _crossing, _nearest, _shares
+
+SIZES = (12, 8, 6, 5)
+SPACE = mm.KeySpace(mm.Key(f"key{c}", range(size)) for c, size in enumerate(SIZES))
+
+
+def sample_of(pairs, *, seed, size=8000, strength=0.9, space=SPACE, fraction=0.05):
+    """A sample from a population with interactions of these keys, of two or three at a time."""
+    rng = np.random.default_rng(seed)
+    logs = np.zeros(space.sizes)
+    for term in [(c,) for c in range(len(space.sizes))] + list(pairs):
+        shape = [n if axis in term else 1 for axis, n in enumerate(space.sizes)]
+        scale = 0.8 if len(term) == 1 else strength
+        logs = logs + scale * rng.normal(0, 1, shape)
+    means = np.exp(logs).ravel()
+    counts = rng.poisson(means / means.sum() * size)
+    return mm.Microdata(
+        space, space.codes(np.repeat(np.arange(len(means)), counts)), fraction=fraction
+    )
+
+
+@pytest.mark.parametrize("method", ["score", "forward"])
+def test_the_interactions_of_the_population_are_found(method):
+    sample = sample_of([(0, 1), (2, 3)], seed=1)
+    found = mm.search_loglinear(sample, method=method)
+    added = {step.added for step in found.path[1:3]}
+
+    assert added == {"key0:key1", "key2:key3"}
+    assert abs(found.goodness.z2) < 1.96
+    assert not found.exhausted
+
+
+def score_by_definition(sample, model, term):
+    """G2 of observed against fitted margins less log(n) ddf, over the whole table."""
+    f = np.bincount(SPACE.number(sample.codes), minlength=SPACE.size).reshape(SIZES)
+    fitted = model.means.dense()
+    others = tuple(axis for axis in range(4) if axis not in term)
+    o, e = f.sum(axis=others), fitted.sum(axis=others)
+    gain = 2 * (o[o > 0] * np.log(o[o > 0] / e[o > 0])).sum()
+    ddf = 0
+    for size in range(len(term) + 1):
+        for part in combinations(term, size):
+            rest = tuple(axis for axis in range(4) if axis not in part)
+            ddf += (-1) ** (len(term) - size) * np.count_nonzero(f.sum(axis=rest))
+    return gain - np.log(len(sample)) * max(ddf, 1)
+
+
+def test_every_step_of_the_score_path_adds_the_term_with_the_best_score():
+    sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
+    path = mm.search_loglinear(sample).path
+
+    for here, there in pairwise(path):
+        held = {tuple(term.split(":")) for term in here.model.terms}
+        pairs = [
+            pair
+            for pair in combinations(range(4), 2)
+            if not any({f"key{k}" for k in pair} <= set(term) for term in held)
+        ]
+        assert pairs, "three-way terms come only when no two-way term is left"
+        scores = {pair: score_by_definition(sample, here.model, pair) for pair in pairs}
+        best = max(scores, key=scores.get)
+        assert there.added == ":".join(f"key{k}" for k in best)
+
+
+def test_the_score_path_stops_when_bic_rises_and_a_model_is_good_enough():
+    for seed in range(4):
+        found = mm.search_loglinear(sample_of([(0, 1), (1, 2), (2, 3)], seed=seed))
+        bic, z2 = [step.bic for step in found.path], [step.z2 for step in found.path]
+        assert bic[-1] >= bic[-2]
+        assert min(z2) <= 1
+        for stop in range(2, len(bic)):  # it could not have stopped before
+            assert not (bic[stop - 1] >= bic[stop - 2] and min(z2[:stop]) <= 1)
+
+
+def test_the_forward_path_brings_z2_closer_at_each_step_and_no_other_term_would():
+    sample = sample_of([(0, 1), (1, 2), (2, 3)], seed=3, size=3000)
+    path = mm.search_loglinear(sample, method="forward").path
+    off = [abs(step.z2) for step in path]
+
+    assert off == sorted(off, reverse=True)
+    first = {
+        pair: abs(mm.fit_loglinear(sample, [f"key{pair[0]}:key{pair[1]}"]).goodness.z2)
+        for pair in combinations(range(4), 2)
+    }
+    assert path[1].added == "key{}:key{}".format(*min(first, key=first.get))
+
+
+def test_the_forward_search_can_stop_when_it_is_good_enough():
+    sample = sample_of([(0, 1), (1, 2), (2, 3)], seed=3)
+    whole = mm.search_loglinear(sample, method="forward")
+    short = mm.search_loglinear(sample, method="forward", enough=1.96)
+
+    assert len(short.path) <= len(whole.path)
+    assert abs(short.goodness.z2) < 1.96
+    assert all(abs(step.z2) > 1.96 for step in short.path[:-1])
+
+
+def test_three_way_terms_come_when_two_way_ones_do_not_do():
+    sample = sample_of([(0, 1, 2)], seed=4, strength=2.0, size=20_000)
+    found = mm.search_loglinear(sample)
+
+    assert any(step.added == "key0:key1:key2" for step in found.path)
+
+
+def test_estimates_a_and_b_are_made_as_described():
+    sample = sample_of([(0, 1), (1, 2), (2, 3)], seed=5)
+    found = mm.search_loglinear(sample)
+    z2 = [step.z2 for step in found.path]
+    a = [one for one in found.weighted if one.estimate == "A"]
+    (b,) = [one for one in found.weighted if one.estimate == "B"]
+    best = min(found.path, key=lambda step: step.bic)
+
+    assert sum(one.weight for one in found.weighted) == pytest.approx(1)
+    assert sum(one.weight for one in a) == pytest.approx(0.5)
+    assert b.model.terms == best.model.terms
+    assert b.phi == b.model.goodness.overdispersion
+    if any(one > 0 >= two for one, two in pairwise(z2)):
+        average = sum(2 * one.weight * one.model.goodness.z2 for one in a)
+        assert average == pytest.approx(0, abs=1e-9)
+    assert abs(found.goodness.z2) == min(map(abs, z2))
+
+
+def test_interpolation_by_hand():
+    class At:
+        def __init__(self, z2):
+            self.z2 = z2
+
+    assert _crossing([5.0, 1.0, -3.0, 2.0]) == 1
+    assert _crossing([5.0, 1.0]) is None
+    assert _shares([At(5.0), At(1.0), At(-3.0)], 1) == pytest.approx((0.75, 0.25))
+    assert _nearest([float("nan"), -2.0, 1.5]) == 2
+
+
+def test_searching_twice_gives_the_same():
+    sample = sample_of([(0, 1), (2, 3)], seed=6)
+    one, other = mm.search_loglinear(sample), mm.search_loglinear(sample)
+
+    assert one.to_frame().equals(other.to_frame())
+    assert one.tau2 == other.tau2
+
+
+def test_progress_sees_every_step():
+    seen = []
+    for method in ("score", "forward"):
+        seen.clear()
+        found = mm.search_loglinear(
+            sample_of([(0, 1)], seed=7),
+            method=method,
+            progress=lambda step: seen.append(step.added),
+        )
+        assert seen == [step.added for step in found.path]
+
+
+def test_three_views():
+    found = mm.search_loglinear(sample_of([(0, 1), (2, 3)], seed=8))
+    frame = found.to_frame()
+
+    assert frame.columns == [
+        "added", "parameters", "deviance", "bic", "z1", "z2", "tau1", "tau2",
+    ]  # fmt: skip
+    assert len(frame) == len(found.path)
+    assert "Score search over" in found.summary()
+    assert "key0:key1" in repr(found)
+    assert found._repr_html_().startswith("<p>Score search")
+    chart = found.plot().to_dict()
+    assert len(chart["vconcat"]) == 2
+    assert "usermeta" not in chart
+
+
+def test_a_release_is_searched_by_the_counts_asked_for():
+    release = mm.Pram("key0", 0.5).apply(sample_of([(0, 1), (2, 3)], seed=9), rng=1)
+
+    assert mm.search_loglinear(release).nearest.data is release.original
+    released = mm.search_loglinear(release, counts="released")
+    assert released.nearest.data is release.released
+    assert released.nearest.counts == "released"
+
+
+def test_terms_whose_tables_are_too_large_are_skipped_and_named(monkeypatch):
+    sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
+    monkeypatch.setattr(search, "LARGEST_COMPONENT", 100)
+    with pytest.warns(errors.ExhaustedSearchWarning):
+        found = mm.search_loglinear(sample)
+
+    assert "key0:key1" not in found.skipped  # 96 cells
+    for step in found.path:
+        assert max(table.size for table in step.model.means.components) <= 100
+    assert found.skipped
+    assert f"{len(found.skipped)} terms were not tried" in found.summary()
+
+
+def test_a_search_that_runs_out_of_terms_says_so():
+    sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
+    with pytest.warns(
+        errors.ExhaustedSearchWarning, match=r"all 1 terms it could, and z2 is still"
+    ):
+        found = mm.search_loglinear(sample, most_terms=1)
+    assert found.exhausted
+
+
+def test_many_keys_are_searched_by_draws():
+    """K = 4^13 = 67 million cells, of which no table is made."""
+    space = mm.KeySpace(mm.Key(f"key{c}", range(4)) for c in range(13))
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 4, (1500, 13))
+    codes[:, 1] = np.where(rng.random(1500) < 0.7, codes[:, 0], codes[:, 1])
+    found = mm.search_loglinear(mm.Microdata(space, codes, fraction=0.1))
+
+    assert space.size > cells.MOST_CELLS
+    assert found.path[1].added == "key0:key1"
+    assert found.goodness.draws == cells.DRAWS
+    assert "standard error" in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "scores"}, "`method` must be one of"),
+        ({"enough": -1}, "`enough` must be"),
+        ({"counts": "both"}, "`counts` must be one of"),
+        ({"most_terms": 2.5}, "whole number"),
+    ],
+)
+def test_options_that_are_none(options, message):
+    with pytest.raises(mm.MaskmeterError, match=message):
+        mm.search_loglinear(sample_of([], seed=1, size=100), **options)
