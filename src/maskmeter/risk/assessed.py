@@ -73,7 +73,7 @@ class Assessed:
                 ' to trace back. Use method="paper", or let fewer keys be misclassified.'
             )
             raise InputError(message)
-        model, _ = traced_back(grid, model)
+        model = traced_back(grid, model)
         means = grid.table(model.means.at(grid.codes()))
         units = shared_out(grid, grid.fill(codes, count), means)
         return expected_match_probability_unseen(self._sources(model, units), count, means, pi=pi)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskmeter.errors import ConvergenceWarning
 from maskmeter.loglinear.fit import fit_means
 from maskmeter.loglinear.observed import Observed
 from maskmeter.loglinear.poisson import expected_inverse
@@ -24,8 +26,8 @@ _SETTLED = 1e-4  # relative change of the estimated risk
 _MOST_ROUNDS = 200
 
 
-def traced_back(grid: Grid, model: LogLinear) -> tuple[LogLinear, bool]:
-    """Return the model of the true cells behind a released table, and whether it has settled.
+def traced_back(grid: Grid, model: LogLinear) -> LogLinear:
+    """Return the model of the true cells behind a released table.
 
     The grid's targets are the cells of that table, which `model` was fitted to. E-step: the units
     of released cell j come from k in proportion to `M_jk m_k`. M-step: the terms of the model are
@@ -44,9 +46,14 @@ def traced_back(grid: Grid, model: LogLinear) -> tuple[LogLinear, bool]:
         lam, pi = model.population_mean(cells), model.data.inclusion(cells)
         risk = float((grid.mechanism.stay(cells) * expected_inverse(lam, pi=pi)).sum())
         if abs(risk - last) <= _SETTLED * risk:
-            return model, True
+            return model
         last = risk
-    return model, False
+    message = (
+        f"The original counts behind the released ones did not settle in {_MOST_ROUNDS} rounds:"
+        " read the risk as approximate, or use method='paper'."
+    )
+    warnings.warn(message, ConvergenceWarning, stacklevel=5)
+    return model
 
 
 def shared_out(grid: Grid, released: Array, means: Array) -> Array:
