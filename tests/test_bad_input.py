@@ -191,9 +191,6 @@ class TestSampling:
         by = mm.by("region", {}, otherwise=0.2)
         refuse(lambda: mm.read(PEOPLE, keys=KEYS, fraction=by), "No key named 'region'")
 
-    def test_both_fraction_and_weights(self):
-        refuse(lambda: mm.read(PEOPLE, keys=KEYS, fraction=0.1, weights="w"), "not both")
-
     @pytest.mark.parametrize("bad", [-1.0, 0.0, None, float("nan"), float("inf")])
     def test_weights_negative_or_missing(self, bad):
         frame = PEOPLE.with_columns(w=pl.Series([1.0, bad, 3.0]))
@@ -448,7 +445,7 @@ class TestArguments:
         refuse(lambda: mm.Microdata(space, [[0]], fraction=7), "at most 1")
         refuse(lambda: mm.Microdata(space, [[0]], weights=[-1.0]), "not positive")
         refuse(lambda: mm.Microdata(space, [[0]], weights=[1.0, 2.0]), "one number for each")
-        refuse(lambda: mm.Microdata(space, [[0]], weights=[2.0], fraction=0.1), "not both")
+        refuse(lambda: mm.Microdata(space, [[0]], weights=[2.0], fraction=7), "at most 1")
 
     def test_counts_that_are_not_counts(self):
         refuse(lambda: mm.KeyTable.of(space_of(2), [[1]], np.array([-5])), "at least 1")

@@ -123,6 +123,12 @@ def _print_table(found: Demo) -> None:
         f"\n{exact.without_target:,} of {exact.uniques:,} uniques are in cells where nobody in the "
         "population truly is: no target, no risk."
     )
+    if found.estimate.interval is not None:
+        low, high = found.estimate.interval
+        console.print(
+            f"The estimate needs no population; its approximate 95 % interval is {low:.0f} to"
+            f" {high:.0f}."
+        )
 
 
 def _as_data(found: Demo) -> dict[str, object]:
@@ -131,6 +137,7 @@ def _as_data(found: Demo) -> dict[str, object]:
         "population": found.population.total,
         "sample": len(found.release.original),
         "moved": int(found.release.changed.sum()),
+        "interval": found.estimate.interval,
         "measures": {
             equation: {
                 "meaning": meaning,

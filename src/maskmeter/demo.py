@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskmeter._random import RandomSource, seed_of
-from maskmeter.errors import NegativeRiskWarning
+from maskmeter.errors import MaskmeterWarning
 from maskmeter.microdata import read
 from maskmeter.misclassification import Misclassification, stay_or_move
 from maskmeter.perturb import Release
-from maskmeter.risk import approximate_risk, correctly_classified_risk, exact_risk
+from maskmeter.risk import (
+    approximate_risk,
+    correctly_classified_risk,
+    estimate_risk,
+    exact_risk,
+)
 from maskmeter.simulate import PAPER_SIZE, bernoulli_sample, synthetic_census
 from maskmeter.table import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from maskmeter.risk import Risk
+    from maskmeter.risk import EstimatedRisk, Risk
     from maskmeter.table import KeyTable
 
 FRACTION = 0.01
@@ -33,6 +38,7 @@ class Demo:
     population: KeyTable
     release: Release
     measures: tuple[tuple[str, str, Risk], ...]
+    estimate: EstimatedRisk
 
 
 def run_demo(
@@ -46,7 +52,7 @@ def run_demo(
     `announce` is told each of STEPS as it begins.
 
     >>> [equation for equation, _, _ in run_demo(size=20_000).measures]
-    ['tau*', '(2.8)', '(2.5)', '(2.6)', '(2.7)', '(2.9)']
+    ['tau*', '(2.8)', '(2.5)', '(2.6)', '(2.7)', '(2.9)', 'estimate']
     """
     seed = seed_of(rng)
     steps = iter(STEPS)
@@ -63,22 +69,26 @@ def run_demo(
     release = Release(sample, moved, errors)
     announce(next(steps))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NegativeRiskWarning)  # the table shows (2.6) as it is
-        return Demo(population, release, _measures(release, population))
+        # The table shows (2.6) as it is, and a census at a small scale is known to be small.
+        warnings.simplefilter("ignore", MaskmeterWarning)
+        estimate = estimate_risk(release)
+        return Demo(population, release, _measures(release, population, estimate), estimate)
 
 
-def _measures(release: Release, population: KeyTable) -> tuple[tuple[str, str, Risk], ...]:
+def _measures(
+    release: Release, population: KeyTable, estimate: EstimatedRisk
+) -> tuple[tuple[str, str, Risk], ...]:
     return (
         ("tau*", "before misclassification", exact_risk(release.original, population)),
         ("(2.8)", "tau, exact", exact_risk(release, population)),
         (
             "(2.5)",
-            "approximation, small sampling fraction",
+            "approximation, small fraction",
             approximate_risk(release, population, formula="2.5"),
         ),
         (
             "(2.6)",
-            "approximation, small misclassification",
+            "approximation, small error rate",
             approximate_risk(release, population, formula="2.6"),
         ),
         (
@@ -91,4 +101,5 @@ def _measures(release: Release, population: KeyTable) -> tuple[tuple[str, str, R
             "tau*_CC, knowing who moved",
             correctly_classified_risk(release, population),
         ),
+        ("estimate", "tau, from the sample alone", estimate),
     )

@@ -125,18 +125,25 @@ class LoglinearSearch:
                 f" error of {good.error:.2f}."
             )
         if len(self.weighted) > 1:
-            shares = "; ".join(
-                f"{one.weight:.0%} {one.estimate} ({one.model.parameters:,} parameters"
-                f"{f', phi {one.phi:.2f}' if one.phi else ''})"
-                for one in self.weighted
-            )
-            lines.append(f"The estimate averages {shares}.")
+            lines.append(self._average())
         if self.skipped:
             lines.append(
                 f"{len(self.skipped)} terms were not tried because their tables are too large:"
                 f" {', '.join(self.skipped)}."
             )
         return "\n".join(lines)
+
+    def _average(self) -> str:
+        """Return what the estimate averages, in words."""
+        around = [one.model.parameters for one in self.weighted if one.estimate == "A"]
+        (best,) = [one for one in self.weighted if one.estimate == "B"]
+        where = "models around" if len(around) > 1 else "model nearest to"
+        varied = f", its cells varying with phi {best.phi:.2f}" if best.phi else ""
+        return (
+            f"The estimate averages the {where} z2 = 0 ({' and '.join(f'{n:,}' for n in around)}"
+            f" parameters) and the one with the least BIC ({best.model.parameters:,} parameters"
+            f"{varied})."
+        )
 
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
         """Return an Altair chart of z2 and tau2 along the path."""

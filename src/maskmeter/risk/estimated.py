@@ -75,7 +75,7 @@ def estimate_risk(
     >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.1)
     >>> risk = mm.estimate_risk(sample)
     >>> round(risk.total), round(mm.exact_risk(sample, mm.count(census, keys=sample.space)).total)
-    (119, 115)
+    (168, 186)
     """
     check_data(data)
     check_choice(interval, Interval, name="interval")
