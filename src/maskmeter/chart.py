@@ -33,26 +33,33 @@ def bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> A
 
 
 def path(frame: pl.DataFrame, *, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
-    """Return z2 above tau2 along the `step`s of a search, each named by the term it `added`."""
+    """Return z2 above tau2 along the `model`s of a search, each named by the term it added."""
     alt = need("altair", extra="plot")
-    base = alt.Chart(frame).encode(
-        x=alt.X("step:O", title="Terms added", axis=alt.Axis(labelAngle=0)),
-        tooltip=[
-            alt.Tooltip("added:N", title="added"),
-            alt.Tooltip("z2:Q", format=".2f"),
-            alt.Tooltip("tau2:Q", format=",.1f"),
-            alt.Tooltip("bic:Q", title="BIC", format=",.0f"),
-            alt.Tooltip("parameters:Q", format=","),
-        ],
-    )
-    fit = base.mark_line(color=INK, point={"color": INK}).encode(
-        y=alt.Y("z2:Q", title="z2", scale=alt.Scale(type="symlog"))
-    )
-    zero = alt.Chart(frame).mark_rule(color="#888", strokeDash=[4, 4]).encode(y=alt.datum(0))
-    risk = base.mark_line(color=INK, point={"color": INK}).encode(
-        y=alt.Y("tau2:Q", title="tau2", scale=alt.Scale(zero=False))
-    )
-    rows = [part.properties(width=480, height=160) for part in (zero + fit, risk)]
+    base = alt.Chart(frame, width=480, height=160)
+    ticks = [-100, -10, -2, 0, 2, 10, 100]
+    rows = []
+    for name, axis, scale, shown in (
+        ("z2", alt.Axis(values=ticks, labelOverlap=False), alt.Scale(type="symlog"), False),
+        ("tau2", alt.Axis(), alt.Scale(zero=False), True),
+    ):
+        line = base.mark_line(color=INK, point={"color": INK}).encode(
+            x=alt.X(
+                "model:N",
+                sort=None,
+                title="Term added" if shown else None,
+                axis=alt.Axis(labels=shown, ticks=shown, labelAngle=-40),
+            ),
+            y=alt.Y(f"{name}:Q", title=name, axis=axis, scale=scale),
+            tooltip=[
+                alt.Tooltip("model:N", title="added"),
+                alt.Tooltip("z2:Q", format=".2f"),
+                alt.Tooltip("tau2:Q", format=",.1f"),
+                alt.Tooltip("bic:Q", title="BIC", format=",.0f"),
+                alt.Tooltip("parameters:Q", format=","),
+            ],
+        )
+        zero = base.mark_rule(color="#888", strokeDash=[4, 4]).encode(y=alt.datum(0))
+        rows.append(line if shown else zero + line)
     return alt.vconcat(*rows, title=alt.Title(title, subtitle=subtitle, anchor="start")).properties(
         description=f"{title}. {subtitle}."
     )

@@ -147,8 +147,11 @@ class LoglinearSearch:
 
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
         """Return an Altair chart of z2 and tau2 along the path."""
+        names = [
+            f"{number} {step.added or 'independence'}" for number, step in enumerate(self.path)
+        ]
         return chart.path(
-            self.to_frame().with_row_index("step"),
+            self.to_frame().with_columns(model=pl.Series(names)),
             title="Search for a log-linear model",
             subtitle=f"{len(self.path)} models; z2 near 0 means a good fit",
         )
