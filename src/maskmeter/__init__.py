@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from maskmeter.strata import by as by
     from maskmeter.table import KeyTable as KeyTable
     from maskmeter.table import count as count
+    from maskmeter.utility import Loss as Loss
+    from maskmeter.utility import Losses as Losses
+    from maskmeter.utility import RegressionLoss as RegressionLoss
+    from maskmeter.utility import information_loss as information_loss
+    from maskmeter.utility import regression_loss as regression_loss
 
 __version__ = "0.1.0"
 
@@ -46,11 +51,14 @@ _HOME = {
     "KeyTable": "table",
     "LogLinear": "loglinear",
     "LoglinearSearch": "loglinear",
+    "Loss": "utility",
+    "Losses": "utility",
     "MaskmeterError": "errors",
     "MaskmeterWarning": "errors",
     "Microdata": "microdata",
     "Misclassification": "misclassification",
     "Pram": "perturb",
+    "RegressionLoss": "utility",
     "Release": "perturb",
     "Risk": "risk",
     "Swap": "perturb",
@@ -65,8 +73,10 @@ _HOME = {
     "exact_risk": "risk",
     "fit_loglinear": "loglinear",
     "in_sample_risk": "risk",
+    "information_loss": "utility",
     "protect": "perturb",
     "read": "microdata",
+    "regression_loss": "utility",
     "search_loglinear": "loglinear",
     "stay_or_move": "misclassification",
     "synthetic_census": "simulate",

@@ -63,3 +63,40 @@ def path(frame: pl.DataFrame, *, title: str, subtitle: str) -> Any:  # noqa: ANN
     return alt.vconcat(*rows, title=alt.Title(title, subtitle=subtitle, anchor="start")).properties(
         description=f"{title}. {subtitle}."
     )
+
+
+def signed_bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
+    """Return a horizontal bar to either side of 0 for each row: first its name, then its value."""
+    alt = need("altair", extra="plot")
+    name, value = frame.columns
+    return (
+        alt.Chart(frame, title=alt.Title(title, subtitle=subtitle, anchor="start"))
+        .mark_bar(color=INK)
+        .encode(
+            x=alt.X(f"{value}:Q", title=x),
+            y=alt.Y(f"{name}:N", title=y, sort=None),
+            tooltip=[alt.Tooltip(f"{name}:N", title=y), alt.Tooltip(f"{value}:Q", format=".3g")],
+        )
+        .properties(width=480, description=f"{title}. {subtitle}.")
+    )
+
+
+def matrix(frame: pl.DataFrame, *, value: str, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
+    """Return a square for each pair of `rows` and `columns`, shaded and labelled by its value."""
+    alt = need("altair", extra="plot")
+    base = alt.Chart(frame, title=alt.Title(title, subtitle=subtitle, anchor="start")).encode(
+        x=alt.X("columns:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40)),
+        y=alt.Y("rows:N", title=None, sort=None),
+    )
+    middle = (frame[value].min() + frame[value].max()) / 2  # type: ignore[operator]
+    squares = base.mark_rect().encode(
+        color=alt.Color(f"{value}:Q", scale=alt.Scale(scheme="blues", reverse=True), legend=None),
+        tooltip=["rows:N", "columns:N", alt.Tooltip(f"{value}:Q", format=".1f")],
+    )
+    labels = base.mark_text().encode(
+        text=alt.Text(f"{value}:Q", format=".1f"),
+        color=alt.condition(f"datum['{value}'] < {middle}", alt.value("white"), alt.value("black")),
+    )
+    return (squares + labels).properties(
+        width=alt.Step(56), height=alt.Step(32), description=f"{title}. {subtitle}."
+    )

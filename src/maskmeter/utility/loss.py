@@ -1,0 +1,226 @@
+"""What a release costs analysts: distances between tables before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import polars as pl
+
+from maskmeter import chart
+from maskmeter.errors import InputError
+from maskmeter.perturb import Release
+from maskmeter.utility import formulas
+from maskmeter.utility.variables import Variable, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """Information loss of one two-way table.
+
+    `raad` (ideal 100) is how close the cells are, `rcv` (ideal 0) the change of Cramer's V in
+    percent, `bvr` (ideal 0) the change of the between-row variance of each column in percent.
+    """
+
+    rows: Variable
+    columns: Variable
+
+    def __repr__(self) -> str:
+        """Return the headline: no cell is shown."""
+        return f"Loss({self.name}: RAAD {self.raad:.1f}, RCV {self.rcv:.1f})"
+
+    @property
+    def name(self) -> str:
+        """The table in words."""
+        return f"{self.rows.name} x {self.columns.name}"
+
+    @cached_property
+    def tables(self) -> tuple[Array, Array]:
+        """The table before and after."""
+        return tables(self.rows, self.columns)
+
+    @cached_property
+    def raad(self) -> float:
+        """100 less the average absolute distance of a cell, in percent of the average cell."""
+        return formulas.relative_average_absolute_distance(*self.tables)
+
+    @cached_property
+    def rcv(self) -> float:
+        """Change of Cramer's V in percent; NaN when there was no association to lose."""
+        before, after = (formulas.cramers_v(occupied(table)) for table in self.tables)
+        return float(formulas.relative_change(before, after))
+
+    @cached_property
+    def bvr(self) -> dict[Any, float]:
+        """Change in percent of the between-row variance of every column category."""
+        before, after = (formulas.between_variance(table) for table in self.tables)
+        changes = formulas.relative_change(before, after).tolist()
+        return dict(zip(self.columns.categories, changes, strict=True))
+
+    def summary(self) -> str:
+        """Return a short account that shows no cell."""
+        changes = np.array([value for value in self.bvr.values() if np.isfinite(value)])
+        between = (
+            f" Between-row variances change by {changes.min():+.1f}% to {changes.max():+.1f}%."
+            if len(changes)
+            else ""
+        )
+        return (
+            f"{self.name}: RAAD {self.raad:.1f} (100 is unchanged), Cramer's V"
+            f" {self.rcv:+.1f}%.{between}"
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each column category: BVR beside RAAD and RCV of the table."""
+        names = [str(category) for category in self.bvr]
+        return pl.DataFrame(
+            {"table": self.name, "raad": self.raad, "rcv": self.rcv}
+            | {"column": names, "bvr": list(self.bvr.values())}
+        )
+
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+        """Return an Altair chart of BVR by column category."""
+        return chart.signed_bars(
+            self.to_frame().select("column", "bvr"),
+            x="Change of the between-row variance (%)",
+            y=self.columns.name,
+            title=f"Information loss of {self.name}",
+            subtitle=f"RAAD {self.raad:.1f} (ideal 100), Cramer's V {self.rcv:+.1f}% (ideal 0)",
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the summary for notebooks."""
+        return f"<p>{escape(self.summary())}</p>"
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """Information loss of all two-way tables of some variables, and of their margins."""
+
+    variables: tuple[Variable, ...]
+    tables: tuple[Loss, ...]
+
+    def __repr__(self) -> str:
+        """Return the headline: no cell is shown."""
+        return f"Losses({len(self.tables)} tables; worst {self.worst.name}: RAAD {self.worst.raad:.1f})"
+
+    @property
+    def worst(self) -> Loss:
+        """The table with the lowest RAAD."""
+        return min(self.tables, key=lambda table: table.raad)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each table, the worst first."""
+        ranked = sorted(self.tables, key=lambda table: table.raad)
+        return pl.DataFrame(
+            {
+                "rows": [table.rows.name for table in ranked],
+                "columns": [table.columns.name for table in ranked],
+                "raad": [table.raad for table in ranked],
+                "rcv": [table.rcv for table in ranked],
+            }
+        )
+
+    def margins(self) -> pl.DataFrame:
+        """Return, for each variable, the share of records changed and distances of its margin."""
+        pairs = [variable.margins() for variable in self.variables]
+        return pl.DataFrame(
+            {
+                "variable": [variable.name for variable in self.variables],
+                "changed": [float((v.before != v.after).mean()) for v in self.variables],
+                "total_variation": [formulas.total_variation(*pair) for pair in pairs],
+                "hellinger": [formulas.hellinger(*pair) for pair in pairs],
+            }
+        )
+
+    def summary(self) -> str:
+        """Return a short account that shows no cell."""
+        changed = self.margins().filter(pl.col("changed") > 0)
+        moved = ", ".join(
+            f"{name} {share:.1%}"
+            for name, share in changed.select("variable", "changed").iter_rows()
+        )
+        return (
+            f"{len(self.tables)} two-way tables. Worst: {self.worst.summary()}\n"
+            f"Records changed: {moved or 'none'}."
+        )
+
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+        """Return an Altair chart of RAAD for every pair of variables."""
+        return chart.matrix(
+            self.to_frame(),
+            value="raad",
+            title="Information loss of all two-way tables",
+            subtitle=f"RAAD, 100 is unchanged; worst {self.worst.name} ({self.worst.raad:.1f})",
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the summary for notebooks."""
+        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
+
+
+@overload
+def information_loss(release: Release, *, rows: str, columns: str) -> Loss: ...
+@overload
+def information_loss(release: Release, *, variables: Sequence[str] | None = None) -> Losses: ...
+def information_loss(
+    release: Release,
+    *,
+    rows: str | None = None,
+    columns: str | None = None,
+    variables: Sequence[str] | None = None,
+) -> Loss | Losses:
+    """Return what a release costs those who analyse two-way tables of it.
+
+    Name `rows` and `columns` for one table: keys, or any other columns of your file. Without them
+    all pairs of `variables` are compared (all keys, if none are named).
+
+    >>> import polars as pl, maskmeter as mm
+    >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f"] * 30 + ["m"] * 70})
+    >>> sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
+    >>> release = mm.Swap("lad", rate=0.2).apply(sample, rng=2010)
+    >>> mm.information_loss(release, rows="lad", columns="sex").raad
+    96.0
+    """
+    if not isinstance(release, Release):
+        message = f"Give a release, not a {type(release).__name__}."
+        raise InputError(message)
+    if rows is not None and columns is not None and variables is None:
+        return _loss(Variable.of(release, rows), Variable.of(release, columns))
+    if rows is not None or columns is not None:
+        message = "Name both `rows` and `columns` for one table, or neither for all of them."
+        raise InputError(message)
+    names = release.original.space.names if variables is None else tuple(variables)
+    if isinstance(variables, str) or len(set(names)) < max(len(names), 2):
+        message = "`variables` must be a list of at least two different columns."
+        raise InputError(message)
+    found = tuple(Variable.of(release, name) for name in names)
+    return Losses(found, tuple(_loss(one, other) for one, other in combinations(found, 2)))
+
+
+def _loss(rows: Variable, columns: Variable) -> Loss:
+    for variable in (rows, columns):
+        if variable.size < 2:  # noqa: PLR2004 - a table needs rows and columns
+            message = f"Every record has the same value of {variable.name!r}: there is no table."
+            raise InputError(message)
+    return Loss(rows, columns)
+
+
+def occupied(table: Array) -> Array:
+    """Return the rows and columns of a table that have records.
+
+    >>> occupied(np.array([[1.0, 0.0], [2.0, 0.0]])).tolist()
+    [[1.0], [2.0]]
+    """
+    return table[table.any(axis=1)][:, table.any(axis=0)]

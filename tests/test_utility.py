@@ -1,0 +1,208 @@
+"""Information loss: measures by hand, ideals, closed forms, and columns that are not keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import chi2_contingency
+
+import maskmeter as mm
+from maskmeter.utility import formulas
+from maskmeter.utility.regression import least_squares
+
+tables = arrays(np.float64, (3, 4), elements=st.integers(1, 30).map(float))
+
+
+@given(tables)
+def test_an_unchanged_table_is_ideal(table):
+    assert formulas.relative_average_absolute_distance(table, table) == 100
+    assert formulas.relative_change(formulas.cramers_v(table), formulas.cramers_v(table)) in (
+        0,
+        pytest.approx(np.nan, nan_ok=True),
+    )
+    changes = formulas.relative_change(*[formulas.between_variance(table)] * 2)
+    assert np.all((changes == 0) | np.isnan(changes))
+    assert formulas.total_variation(table, table) == 0
+    assert formulas.hellinger(table, table) == pytest.approx(0, abs=1e-7)
+
+
+@given(tables, tables)
+def test_measures_are_what_the_paper_prints(before, after):
+    average = before.sum() / 12
+    distance = sum(abs(a - b) for a, b in zip(after.flat, before.flat, strict=True)) / 12
+    raad = formulas.relative_average_absolute_distance(before, after)
+    assert raad == pytest.approx(100 * (average - distance) / average)
+    assert raad <= 100
+
+    chi2 = chi2_contingency(before, correction=False).statistic
+    assert formulas.cramers_v(before) == pytest.approx(np.sqrt(chi2 / before.sum() / 2), abs=1e-9)
+
+    for column in range(4):
+        overall = before[:, column].sum() / before.sum()
+        wanted = sum((row[column] / row.sum() - overall) ** 2 for row in before) / 2
+        assert formulas.between_variance(before)[column] == pytest.approx(wanted)
+
+
+@given(tables, tables)
+def test_distances_of_margins_are_bounded(before, after):
+    variation, hellinger = (
+        formulas.total_variation(before, after),
+        formulas.hellinger(before, after),
+    )
+    assert 0 <= variation < 1
+    assert hellinger**2 <= variation + 1e-12
+    assert variation <= np.sqrt(2) * hellinger + 1e-12
+
+
+def associated(records, size, seed=1):
+    """Two variables with a clear association; the first has equal categories."""
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(np.arange(size), records // size)
+    shares = rng.dirichlet(np.full(4, 3.0), size)
+    columns = (rng.random(len(rows))[:, None] > shares[rows].cumsum(axis=1)[:, :-1]).sum(axis=1)
+    frame = pl.DataFrame(
+        {"lad": rows, "work": columns, "pay": columns * 2.0 + rng.normal(size=len(rows))}
+    )
+    return mm.read(frame, keys=["lad"], fraction=0.1)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.2, 0.5])
+def test_a_random_swap_loses_what_closed_forms_expect(rate, seed):
+    """300,000 records: noise is far below the 1.5 points that the forms are held to."""
+    sample = associated(300_000, 10)
+    loss = mm.information_loss(
+        mm.Swap("lad", rate=rate).apply(sample, rng=seed), rows="lad", columns="work"
+    )
+    rho = rate * 10 / 9  # a mover never stays
+    before = loss.tables[0]
+    chi2 = chi2_contingency(before, correction=False).statistic
+    kept = (1 - rho) ** 2
+    expected = 100 * (np.sqrt((kept * chi2 + (1 - kept) * 9 * 3) / chi2) - 1)
+
+    assert loss.rcv == pytest.approx(expected, abs=1.5)
+    for change in loss.bvr.values():
+        assert change == pytest.approx(100 * (kept - 1), abs=1.5)
+    assert loss.rcv != pytest.approx(100 * (1 - rate - 1), abs=1.0 if rate < 0.5 else 0)
+
+
+def test_all_pairs_at_once_name_the_worst(census):
+    people = mm.bernoulli_sample(census, fraction=0.01, rng=1)
+    sample = mm.read(people, keys=["lad", "sex", "age"], fraction=0.01)
+    release = mm.Pram("age", stay=0.7).apply(sample, rng=1)
+    losses = mm.information_loss(release)
+    frame, margins = losses.to_frame(), losses.margins()
+
+    assert len(frame) == 3
+    assert {frame["rows"][0], frame["columns"][0]} == {"lad", "age"}
+    assert losses.worst.raad == frame["raad"].min()
+    unchanged = frame.filter((pl.col("rows") == "lad") & (pl.col("columns") == "sex"))
+    assert unchanged["raad"].item() == 100
+    assert margins["changed"].to_list()[:2] == [0, 0]
+    assert margins["changed"][2] == pytest.approx(0.3, abs=0.02)
+    assert 0 < margins["hellinger"][2] < margins["changed"][2]
+    assert "Worst: lad x age" in losses.summary()
+    assert "Records changed: age " in losses.summary()
+    wider = mm.information_loss(release, variables=["age", "activity", "marital"])
+    assert len(wider.tables) == 3
+    assert repr(wider).startswith("Losses(3 tables; worst age x")
+
+
+def test_columns_that_are_not_keys_can_be_compared(census):
+    people = mm.bernoulli_sample(census, fraction=0.01, rng=1)
+    sample = mm.read(people, keys=["lad"], fraction=0.01)
+    release = mm.Swap("lad", rate=0.3).apply(sample, rng=1)
+    loss = mm.information_loss(release, rows="lad", columns="ethnicity")
+
+    assert 80 < loss.raad < 100
+    assert loss.rcv < 0
+    assert set(loss.bvr) == set(people["ethnicity"].unique())
+    assert loss.to_frame().columns == ["table", "raad", "rcv", "column", "bvr"]
+    assert "lad x ethnicity: RAAD" in loss.summary()
+    other = mm.information_loss(release, rows="sex", columns="age")
+    assert (other.raad, other.rcv) == (100, 0)
+
+
+def test_a_swap_attenuates_a_regression(seed):
+    sample = associated(60_000, 5)
+    release = mm.Swap("lad", rate=0.4).apply(sample, rng=seed)
+    loss = mm.regression_loss(release, "pay", ["lad"])
+    rho = 0.4 * 5 / 4
+
+    assert loss.attenuation == pytest.approx(1 - rho, abs=0.05)
+    assert loss.overlap.min() < 0.5
+    assert loss.names[:2] == ("intercept", "lad: 1")
+    assert loss.to_frame().shape == (5, 6)
+    assert "Regression of pay on 4 terms: coefficients keep" in loss.summary()
+    same = mm.regression_loss(release, "pay", ["work"], numeric=["work"])
+    assert (same.attenuation, same.overlap.tolist()) == (pytest.approx(1), pytest.approx([1, 1]))
+
+
+def test_least_squares_by_the_textbook():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=50), rng.normal(size=50)
+    coefficients, errors = least_squares(np.column_stack([np.ones(50), x]), y)
+    slope = ((x - x.mean()) * y).sum() / ((x - x.mean()) ** 2).sum()
+    rest = y - coefficients[0] - slope * x
+
+    assert coefficients[1] == pytest.approx(slope)
+    assert errors[1] == pytest.approx(np.sqrt((rest**2).sum() / 48 / ((x - x.mean()) ** 2).sum()))
+
+
+def test_charts_draw_what_the_frames_hold(census):
+    people = mm.bernoulli_sample(census, fraction=0.005, rng=1)
+    sample = mm.read(people, keys=["lad", "sex", "ethnicity"], fraction=0.005)
+    release = mm.Swap("lad", rate=0.3).apply(sample, rng=1)
+    one = mm.information_loss(release, rows="lad", columns="ethnicity")
+    every = mm.information_loss(release)
+
+    assert one.plot().to_dict()["mark"]["type"] == "bar"
+    assert len(every.plot().to_dict()["layer"]) == 2
+    for result in (one, every):
+        assert result._repr_html_().startswith("<p>")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rows": "lad"}, "both `rows` and `columns`"),
+        ({"rows": "lad", "columns": "works"}, "Did you mean 'work'"),
+        ({"variables": ["lad"]}, "at least two"),
+        ({"variables": "lad"}, "at least two"),
+        ({"rows": "lad", "columns": "one"}, "same value of 'one'"),
+    ],
+)
+def test_tables_that_are_none(options, message):
+    frame = pl.DataFrame({"lad": ["a", "b"] * 4, "work": ["x", "y"] * 4, "one": [1] * 8})
+    release = mm.Swap("lad", rate=0.5).apply(mm.read(frame, keys=["lad"], fraction=0.1), rng=1)
+    with pytest.raises(mm.MaskmeterError, match=message):
+        mm.information_loss(release, **options)
+
+
+@pytest.mark.parametrize(
+    ("response", "predictors", "message"),
+    [
+        ("work", ["lad"], "'work' must hold numbers"),
+        ("pay", "lad", "a list of columns"),
+        ("pay", ["lad", "twin"], "cannot be told apart"),
+        ("pays", ["lad"], "Did you mean 'pay'"),
+    ],
+)
+def test_regressions_that_are_none(response, predictors, message):
+    frame = pl.DataFrame(
+        {"lad": ["a", "b"] * 4, "work": ["x", "y"] * 4, "pay": range(8), "twin": ["u", "v"] * 4}
+    )
+    still = mm.read(frame, keys=["lad"], fraction=0.1)
+    release = mm.Release(still, still, {})
+    with pytest.raises(mm.MaskmeterError, match=message):
+        mm.regression_loss(release, response, predictors)
+
+
+def test_only_releases_have_a_loss():
+    with pytest.raises(mm.MaskmeterError, match="Give a release"):
+        mm.information_loss(pl.DataFrame())
+    with pytest.raises(mm.MaskmeterError, match="Give a release"):
+        mm.regression_loss(pl.DataFrame(), "pay", ["lad"])
