@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from maskmeter.risk import estimate_risk as estimate_risk
     from maskmeter.risk import exact_risk as exact_risk
     from maskmeter.risk import in_sample_risk as in_sample_risk
+    from maskmeter.riskutility import RiskUtilityMap as RiskUtilityMap
+    from maskmeter.riskutility import compare as compare
     from maskmeter.simulate import bernoulli_sample as bernoulli_sample
     from maskmeter.simulate import synthetic_census as synthetic_census
     from maskmeter.strata import by as by
@@ -61,10 +63,12 @@ _HOME = {
     "RegressionLoss": "utility",
     "Release": "perturb",
     "Risk": "risk",
+    "RiskUtilityMap": "riskutility",
     "Swap": "perturb",
     "approximate_risk": "risk",
     "bernoulli_sample": "simulate",
     "by": "strata",
+    "compare": "riskutility",
     "correct_counts": "perturb",
     "correctly_classified_risk": "risk",
     "count": "table",

@@ -100,3 +100,50 @@ def matrix(frame: pl.DataFrame, *, value: str, title: str, subtitle: str) -> Any
     return (squares + labels).properties(
         width=alt.Step(56), height=alt.Step(32), description=f"{title}. {subtitle}."
     )
+
+
+def frontier(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
+    """Return labelled points of `loss` and `risk` with their spread, joined along the frontier."""
+    alt = need("altair", extra="plot")
+    base = alt.Chart(frame, width=520, height=360)
+    at = {"x": alt.X("loss:Q", title=x), "y": alt.Y("risk:Q", title=y)}
+    best = {
+        "color": alt.Color(
+            "frontier:N",
+            scale=alt.Scale(domain=[True, False], range=[INK, "#9aa5ad"]),
+            legend=alt.Legend(title="On the frontier", labelExpr="datum.value ? 'yes' : 'no'"),
+        )
+    }
+    line = (
+        base.transform_filter("datum.frontier")
+        .mark_line(color=INK, interpolate="step-after", opacity=0.5)
+        .encode(**at)
+    )
+    points = base.mark_point(filled=True, size=60).encode(
+        **at,
+        **best,
+        tooltip=[
+            "label:N",
+            alt.Tooltip("risk:Q", format=",.1f"),
+            alt.Tooltip("share:Q", format=".1%"),
+            alt.Tooltip("loss:Q", format=".2f"),
+            alt.Tooltip("changed:Q", format=".1%"),
+        ],
+    )
+    names = base.mark_text(align="left", dx=7, dy=-6).encode(**at, text="label:N")
+    return alt.layer(line, *_spreads(base, at, best), points, names).properties(
+        title=alt.Title(title, subtitle=subtitle, anchor="start"),
+        description=f"{title}. {subtitle}.",
+    )
+
+
+def _spreads(base: Any, at: dict[str, Any], best: dict[str, Any]) -> list[Any]:  # noqa: ANN401 - Altair's own
+    """Return a rule of one standard deviation to either side of each point, on both axes."""
+    rules = []
+    for axis, along, end in (("risk", "y", "y2"), ("loss", "x", "x2")):
+        ends = {"low": f"datum.{axis} - datum.{axis}_sd", "high": f"datum.{axis} + datum.{axis}_sd"}
+        titled = at[along].copy()
+        titled.shorthand = "low:Q"
+        rule = base.transform_calculate(**ends).mark_rule(opacity=0.6)
+        rules.append(rule.encode(**{**at, along: titled, end: "high:Q"}, **best))
+    return rules
