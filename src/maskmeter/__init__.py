@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from maskmeter.risk import estimate_risk as estimate_risk
     from maskmeter.risk import exact_risk as exact_risk
     from maskmeter.risk import in_sample_risk as in_sample_risk
+    from maskmeter.riskutility import Family as Family
+    from maskmeter.riskutility import FoundRelease as FoundRelease
     from maskmeter.riskutility import RiskUtilityMap as RiskUtilityMap
     from maskmeter.riskutility import compare as compare
+    from maskmeter.riskutility import find_release as find_release
     from maskmeter.simulate import bernoulli_sample as bernoulli_sample
     from maskmeter.simulate import synthetic_census as synthetic_census
     from maskmeter.strata import by as by
@@ -48,6 +51,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "EstimatedRisk": "risk",
+    "Family": "riskutility",
+    "FoundRelease": "riskutility",
     "Key": "keys",
     "KeySpace": "keys",
     "KeyTable": "table",
@@ -75,6 +80,7 @@ _HOME = {
     "design_pram": "perturb",
     "estimate_risk": "risk",
     "exact_risk": "risk",
+    "find_release": "riskutility",
     "fit_loglinear": "loglinear",
     "in_sample_risk": "risk",
     "information_loss": "utility",

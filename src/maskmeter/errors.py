@@ -97,6 +97,10 @@ class NegativeRiskWarning(MaskmeterWarning):
     """Approximation (2.6) was used where misclassification is not small."""
 
 
+class TargetWarning(MaskmeterWarning):
+    """No release that was tried meets the target of risk."""
+
+
 class ModelWarning(MaskmeterWarning):
     """An estimate that rests on a model may mislead."""
 

@@ -1,0 +1,159 @@
+"""A candidate's release, its risk and its loss, with what all candidates share worked out once."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from maskmeter._checks import check_choice
+from maskmeter.errors import InputError, MaskmeterWarning
+from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
+from maskmeter.microdata import check_microdata
+from maskmeter.perturb import protect
+from maskmeter.risk import EstimatedRisk, estimate_risk, exact_risk
+from maskmeter.utility import information_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskmeter.microdata import Microdata
+    from maskmeter.perturb import Release
+    from maskmeter.perturb.step import Step
+    from maskmeter.risk import Risk
+    from maskmeter.table import KeyTable
+    from maskmeter.utility import Loss
+
+    Steps = Step | Sequence[Step]
+
+Measure = Literal["raad", "rcv", "bvr"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A candidate on the map: means over its replications, and their standard deviations.
+
+    `upper` is the upper end of the interval of an estimated risk, and the risk itself when the
+    population is known. `loss` is a distance from the unchanged table: smaller is better.
+    """
+
+    label: str
+    changed: float
+    risk: float
+    risk_sd: float
+    share: float
+    upper: float
+    loss: float
+    loss_sd: float
+    replications: int
+
+    @classmethod
+    def of(cls, label: str, trials: Sequence[Trial]) -> Point:
+        """Return the place of a candidate that was tried some times."""
+        risk = np.array([trial.risk.total for trial in trials])
+        loss = np.array([trial.loss for trial in trials])
+        return cls(
+            label,
+            changed=float(np.mean([trial.release.changed.mean() for trial in trials])),
+            risk=float(risk.mean()),
+            risk_sd=_spread(risk),
+            share=float(np.mean([trial.risk.share for trial in trials])),
+            upper=float(np.mean([trial.upper for trial in trials])),
+            loss=float(loss.mean()),
+            loss_sd=_spread(loss),
+            replications=len(trials),
+        )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One release of a candidate, its risk and its loss."""
+
+    release: Release
+    risk: Risk
+    loss: float
+
+    @property
+    def upper(self) -> float:
+        """Upper end of the risk's interval, or the risk itself when it is exact."""
+        interval = self.risk.interval if isinstance(self.risk, EstimatedRisk) else None
+        return self.risk.total if interval is None else interval[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Assessor:
+    """What all candidates share, worked out once: the population or the model, and the measure."""
+
+    sample: Microdata
+    population: KeyTable | None
+    model: LogLinear | LoglinearSearch | None
+    tables: tuple[tuple[str, str], ...]
+    measure: Measure
+
+    @classmethod
+    def of(
+        cls,
+        sample: Microdata,
+        *,
+        population: KeyTable | None,
+        model: LogLinear | LoglinearSearch | None,
+        loss: tuple[str, str] | Sequence[tuple[str, str]],
+        measure: Measure,
+    ) -> Assessor:
+        """Return it after the checks; without population and model, the default search is made."""
+        check_microdata(sample)
+        check_choice(measure, Measure, name="measure")
+        if population is None and model is None:
+            model = search_loglinear(sample)
+        return cls(sample, population, model, _tables(loss), measure)
+
+    def trial(self, steps: Steps, *, seed: int) -> Trial:
+        """Return one release of a candidate with its risk and loss."""
+        listed: Any = steps if isinstance(steps, list | tuple) else [steps]
+        with warnings.catch_warnings():  # the path or the map shows what was achieved
+            warnings.simplefilter("ignore", MaskmeterWarning)
+            release = protect(self.sample, listed, rng=seed)
+            risk = (
+                estimate_risk(release, self.model)
+                if self.population is None
+                else exact_risk(release, self.population)
+            )
+        found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
+        return Trial(release, risk, float(np.mean([distance(one, self.measure) for one in found])))
+
+    def point(self, label: str, steps: Steps, *, seeds: Sequence[int]) -> Point:
+        """Return a candidate's place on the map."""
+        return Point.of(label, [self.trial(steps, seed=seed) for seed in seeds])
+
+
+def distance(loss: Loss, measure: Measure) -> float:
+    """Return how far a table is from its ideal by a measure: 0 is unchanged."""
+    if measure == "raad":
+        return 100 - loss.raad
+    if measure == "rcv":
+        return abs(loss.rcv)
+    return float(np.nanmean(np.abs(list(loss.bvr.values()))))
+
+
+def _tables(loss: object) -> tuple[tuple[str, str], ...]:
+    pairs = [loss] if _is_pair(loss) else loss
+    if not isinstance(pairs, list | tuple) or not pairs or not all(map(_is_pair, pairs)):
+        message = (
+            '`loss` must be a pair of columns, such as ("lad", "ethnicity"), or a list of pairs.'
+        )
+        raise InputError(message)
+    return tuple((str(rows), str(columns)) for rows, columns in pairs)
+
+
+def _is_pair(given: object) -> bool:
+    two = isinstance(given, list | tuple) and len(given) == 2  # noqa: PLR2004 - a pair
+    return two and all(isinstance(name, str) for name in given)  # type: ignore[attr-defined]
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    """Return the standard deviation of replications; 0 when there is one."""
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0

@@ -1,0 +1,228 @@
+"""The release that costs least among those that meet a target of risk."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskmeter._checks import is_number, shown
+from maskmeter._random import RandomSource, seed_of
+from maskmeter.errors import InputError, MaskmeterWarning, TargetWarning
+from maskmeter.risk import estimate_risk, exact_risk
+from maskmeter.riskutility.assessor import Assessor, Measure, Point, Trial
+from maskmeter.riskutility.comparison import RiskUtilityMap, check_candidates, mapped
+from maskmeter.riskutility.family import Family
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from maskmeter.loglinear import LogLinear, LoglinearSearch
+    from maskmeter.microdata import Microdata
+    from maskmeter.perturb import Release
+    from maskmeter.risk import Risk
+    from maskmeter.riskutility.assessor import Steps
+    from maskmeter.table import KeyTable
+
+    Curve = Callable[[float], Steps]
+
+_PERCENTS = 100  # rates are tried in steps of one percent
+
+
+@dataclass(frozen=True)
+class Target:
+    """How much risk is allowed: in all, or as a share of the sample uniques of the release."""
+
+    total: float | None
+    share: float | None
+
+    def met_by(self, trial: Trial) -> bool:
+        """Return True when the upper end of the risk is within the target."""
+        return self.excess(trial) <= 0
+
+    def excess(self, trial: Trial) -> float:
+        """Return by how much the upper end of the risk is above the target."""
+        if self.total is not None:
+            return trial.upper - self.total
+        return trial.upper - float(self.share or 0) * trial.risk.uniques
+
+    def __str__(self) -> str:
+        """Return the target in words."""
+        if self.total is not None:
+            return f"at most {self.total:g} correct matches"
+        return f"at most {self.share:.1%} of the sample uniques matched correctly"
+
+
+@dataclass(frozen=True, eq=False)
+class FoundRelease:
+    """The release that was chosen, whether it meets the target, and all that were tried."""
+
+    label: str
+    release: Release
+    risk: Risk
+    loss: float
+    met: bool
+    target: Target
+    tried: RiskUtilityMap
+
+    def __repr__(self) -> str:
+        """Return the choice."""
+        return f"FoundRelease({self.label}: risk {self.risk.total:.1f}, loss {self.loss:.2f})"
+
+    @property
+    def path(self) -> pl.DataFrame:
+        """All releases that were tried, in order."""
+        return self.tried.to_frame()
+
+    def summary(self) -> str:
+        """Return the choice in a sentence, and why."""
+        upper = self.tried[self.label].upper
+        figure = f"{self.risk.total:.1f} correct matches to expect"
+        if upper > self.risk.total:
+            figure += f", {upper:.1f} at the upper end of the interval"
+        tried = f"{len(self.tried.points)} releases were tried"
+        if not self.met:
+            return (
+                f"No release meets the target of {self.target}; the closest is {self.label}"
+                f" ({figure}, loss {self.loss:.2f}). {tried}."
+            )
+        return (
+            f"{self.label} loses least ({self.loss:.2f}) among the releases with {self.target}:"
+            f" {figure}. {tried}."
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each release that was tried."""
+        return self.path
+
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+        """Return an Altair map of all releases that were tried."""
+        return self.tried.plot()
+
+
+def find_release(
+    sample: Microdata,
+    *,
+    family: Family | None = None,
+    candidates: Mapping[str, Steps] | None = None,
+    max_share: float | None = None,
+    max_total: float | None = None,
+    loss: tuple[str, str] | Sequence[tuple[str, str]],
+    measure: Measure = "raad",
+    population: KeyTable | None = None,
+    model: LogLinear | LoglinearSearch | None = None,
+    rng: RandomSource = None,
+    progress: Callable[[Point], object] | None = None,
+) -> FoundRelease:
+    """Return the release with the least information loss whose risk meets a target.
+
+    A `family` is searched for the lowest rate of each of its methods that meets the target;
+    `candidates` are each tried once. Estimated risk must meet it by the upper end of its interval.
+
+    Parameters
+    ----------
+    max_share, max_total
+        The target, one of the two: correct matches to expect as a share of the sample uniques, or
+        their number.
+    loss, measure, population, model, progress
+        As for `mm.compare`.
+
+    >>> import maskmeter as mm
+    >>> census = mm.synthetic_census(size=50_000)
+    >>> population = mm.count(census, keys=["lad", "age", "ethnicity"])
+    >>> people = mm.bernoulli_sample(census, fraction=0.05, rng=1)
+    >>> sample = mm.read(people, keys=population.space, fraction=0.05)
+    >>> family = mm.Family("lad", methods=("swap",), target="ethnicity")
+    >>> found = mm.find_release(
+    ...     sample, family=family, max_share=0.1, loss=("lad", "ethnicity"), population=population, rng=1
+    ... )
+    >>> found.met
+    True
+    """
+    target = _target(max_total, max_share)
+    if (family is None) == (candidates is None):
+        message = "Give a `family` to search, or `candidates` to choose from: one of the two."
+        raise InputError(message)
+    if family is not None and not isinstance(family, Family):
+        message = f"`family` must be an mm.Family, not {shown(family)}."
+        raise InputError(message)
+    if candidates is not None:
+        check_candidates(candidates)
+    assessor = Assessor.of(sample, population=population, model=model, loss=loss, measure=measure)
+    search = _Search(assessor, target, seed_of(rng), progress or (lambda _: None), [])
+    if family is not None:
+        for label, curve in family.curves(sample, _risk_before(assessor)).items():
+            search.lowest_rate(label, curve)
+    else:
+        for label, steps in (candidates or {}).items():
+            search.attempt(str(label), steps)
+    found = search.chosen()
+    if not found.met:
+        warnings.warn(found.summary(), TargetWarning, stacklevel=2)
+    return found
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search under way: what was tried so far."""
+
+    assessor: Assessor
+    target: Target
+    seed: int
+    progress: Callable[[Point], object]
+    tried: list[tuple[Point, Trial]]
+
+    def attempt(self, label: str, steps: Steps) -> bool:
+        """Try a release, and return whether it meets the target."""
+        trial = self.assessor.trial(steps, seed=self.seed)
+        point = Point.of(label, [trial])
+        self.tried.append((point, trial))
+        self.progress(point)
+        return self.target.met_by(trial)
+
+    def lowest_rate(self, label: str, curve: Curve) -> None:
+        """Find the lowest rate that meets the target by bisection: risk falls as rates rise."""
+        low, high = 0, _PERCENTS
+        if not self.attempt(f"{label} {high}%", curve(1.0)):
+            return
+        while high - low > 1:
+            middle = (low + high) // 2
+            met = self.attempt(f"{label} {middle}%", curve(middle / _PERCENTS))
+            low, high = (low, middle) if met else (middle, high)
+
+    def chosen(self) -> FoundRelease:
+        """Return the release with the least loss that meets the target, or the closest to it."""
+        meeting = [pair for pair in self.tried if self.target.met_by(pair[1])]
+        if meeting:
+            point, trial = min(meeting, key=lambda pair: pair[1].loss)
+        else:
+            point, trial = min(self.tried, key=lambda pair: self.target.excess(pair[1]))
+        tried = mapped([one for one, _ in self.tried], self.assessor)
+        return FoundRelease(
+            point.label, trial.release, trial.risk, trial.loss, bool(meeting), self.target, tried
+        )
+
+
+def _risk_before(assessor: Assessor) -> NDArray[np.float64]:
+    """Return the risk of every record before protection, 0 where it is not known."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MaskmeterWarning)
+        if assessor.population is not None:
+            return np.nan_to_num(exact_risk(assessor.sample, assessor.population).by_record)
+        return estimate_risk(assessor.sample, assessor.model, interval="none").by_record
+
+
+def _target(max_total: float | None, max_share: float | None) -> Target:
+    if (max_total is None) == (max_share is None):
+        message = "Give the target as `max_share` or as `max_total`: one of the two."
+        raise InputError(message)
+    for name, value, most in (("max_total", max_total, np.inf), ("max_share", max_share, 1.0)):
+        if value is not None and (not is_number(value) or not 0 <= value <= most):
+            message = f"`{name}` must be a number from 0 to {most:g}, not {shown(value)}."
+            raise InputError(message)
+    return Target(max_total, max_share)
