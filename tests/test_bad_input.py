@@ -328,10 +328,6 @@ class TestRisk:
     def test_sample_that_was_not_read(self):
         refuse(lambda: mm.exact_risk(PEOPLE, self.population), "mm.read")
 
-    def test_a_release_with_another_misclassification(self):
-        release = mm.Release(self.sample, self.sample, {})
-        refuse(lambda: mm.exact_risk(release, self.population, misclassification={}), "leave")
-
     def test_unknown_formula(self):
         refuse(
             lambda: mm.approximate_risk(self.sample, self.population, formula="2.4"), "'2.5', '2.6'"

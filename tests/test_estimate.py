@@ -12,7 +12,7 @@ import pytest
 import maskmeter as mm
 from maskmeter import errors
 from maskmeter.loglinear import gamma
-from maskmeter.risk import assessed, expected, traced
+from maskmeter.risk import assessed, expected, interval, traced
 
 KEYS = ["lad", "sex", "age", "marital"]
 
@@ -122,7 +122,9 @@ def test_natural_error_is_estimated_as_the_paper_does(sample, model):
     assert risk.method == "paper"
     assert risk.total == pytest.approx(0.9 * model.tau2)
     assert traced_risk.total == pytest.approx(risk.total, rel=0.15)
-    with pytest.raises(mm.MaskmeterError, match=r'needs the original sample.*"paper" or "em"'):
+    with pytest.raises(
+        mm.MaskmeterError, match=r'needs the true keys of the sample.*"paper" or "em"'
+    ):
         mm.estimate_risk(sample, model, misclassification=noise, method="expected")
 
 
@@ -132,8 +134,7 @@ def test_many_misclassified_keys_are_estimated_too(sample, model, monkeypatch):
     mechanism = noise.on(sample)
     release = mm.Release(sample, sample.with_codes(mechanism.draw(sample.codes, rng=1)), mechanism)
     wanted = mm.estimate_risk(release, model, interval="none")
-    monkeypatch.setattr(expected, "MOST_PAIRS", 0)
-    monkeypatch.setattr(assessed, "MOST_PAIRS", 0)
+    monkeypatch.setattr(expected, "MOST_SOURCES", 100)
     found = mm.estimate_risk(release, model, interval="none")
 
     assert found.total == pytest.approx(wanted.total, rel=1e-3)
@@ -146,20 +147,29 @@ def test_many_misclassified_keys_are_estimated_too(sample, model, monkeypatch):
 
 def test_em_that_does_not_settle_is_used_as_it_is(release, monkeypatch):
     monkeypatch.setattr(traced, "_MOST_ROUNDS", 1)
-    with pytest.warns(errors.ConvergenceWarning, match="did not settle in 1 round"):
-        mm.estimate_risk(release, method="em")
+    with pytest.warns(errors.ConvergenceWarning, match="did not settle") as caught:
+        risk = mm.estimate_risk(release, method="em")
+    assert [type(one) for one in risk.cautions].count(errors.ConvergenceWarning) == 1
+    assert [one.filename for one in caught] == [__file__]
 
 
 def test_a_model_of_other_counts_is_refused(release, sample, model):
     released = mm.search_loglinear(release, counts="released")
-    with pytest.raises(mm.MaskmeterError, match='"expected" needs: fit it with counts="original"'):
+    with pytest.raises(
+        mm.MaskmeterError,
+        match='"expected" needs: fit it to this very file, with counts="original"',
+    ):
         mm.estimate_risk(release, released, method="expected")
-    with pytest.raises(mm.MaskmeterError, match='"paper" needs: fit it with counts="released"'):
+    with pytest.raises(
+        mm.MaskmeterError, match='"paper" needs: fit it to this very file, with counts="released"'
+    ):
         mm.estimate_risk(release, model, method="paper")
     with pytest.raises(mm.MaskmeterError, match="not a str"):
         mm.estimate_risk(sample, "independence")
     assert mm.estimate_risk(release, released).method == "paper"
     assert mm.estimate_risk(release, model).method == "expected"
+    by_file = mm.search_loglinear(release.released)
+    assert mm.estimate_risk(release, by_file).total == mm.estimate_risk(release, released).total
 
 
 def test_weights_stand_for_the_population(people, sample, model):
@@ -191,6 +201,13 @@ def test_households_are_at_risk_when_a_member_is(people, sample, model):
     assert frame["members"].sum() == len(sample)
     assert frame["household"].to_list() == people["household"].unique(maintain_order=True).to_list()
     assert frame["risk"][0] == pytest.approx(first)
+    mixed = people.to_pandas().assign(
+        household=[i if i % 2 else str(i) for i in range(len(people))]
+    )
+    alone = mm.read(mixed, keys=sample.space, fraction=0.005)
+    ids = mm.estimate_risk(alone, household="household").households()
+    assert isinstance(ids, pd.DataFrame)
+    assert len(ids) == len(people)
     assert np.all(risk.by_household >= 0)
     assert f"of {len(frame):,} to expect" in risk.summary()
 
@@ -204,6 +221,15 @@ def test_households_that_cannot_be_told(people, sample, model):
     holed = mm.read(gaps, keys=sample.space, fraction=0.005)
     with pytest.raises(mm.MaskmeterError, match=r"12 of .* records have no value for 'household'"):
         mm.estimate_risk(holed, household="household")
+    for bad, word in ((True, "name of a column"), (["household"], "name of a column")):
+        with pytest.raises(mm.MaskmeterError, match=word):
+            mm.estimate_risk(sample, model, household=bad)
+    listed = people.with_columns(household=pl.lit([1, 2]), hole=pl.lit(float("nan")))
+    lists = mm.read(listed, keys=sample.space, fraction=0.005)
+    with pytest.raises(mm.MaskmeterError, match="cannot be told apart"):
+        mm.estimate_risk(lists, household="household")
+    with pytest.raises(mm.MaskmeterError, match="no value for 'hole'"):
+        mm.estimate_risk(lists, household="hole")
     bare = mm.Microdata(sample.space, sample.codes, fraction=0.005)
     with pytest.raises(mm.MaskmeterError, match="not read from a file or frame"):
         mm.estimate_risk(bare, household="household")
@@ -335,3 +361,157 @@ def test_options_that_are_none(sample, model, options, message):
 def test_what_is_not_a_file_is_refused():
     with pytest.raises(mm.MaskmeterError, match="Give a release or a sample"):
         mm.estimate_risk(pl.DataFrame())
+
+
+def stratified(*, weighted):
+    """One file, told twice: by inclusion probabilities alone, and with weights that are their inverse."""
+    rng = np.random.default_rng(4)
+    space = space_of(4, 5, 4, 3)
+    codes = np.column_stack([rng.integers(0, size, 1500) for size in space.sizes])
+    share = mm.by("key0", {0: 0.5}, otherwise=0.02)
+    weights = np.where(codes[:, 0] == 0, 2.0, 50.0) if weighted else None
+    return mm.Microdata(space, codes, fraction=share, weights=weights)
+
+
+def dense_projection(model):
+    """v2 by a design matrix: the squared length of the projection of the slope, weights mu."""
+    space = model.data.space
+    cells = space.codes(np.arange(space.size))
+    lam, pi = model.at(cells)
+    mu, nu = lam * pi, lam * (1 - pi)
+    slope = -np.exp(-mu) * ((1 - np.exp(-nu)) / nu - np.exp(-nu))
+    columns = []
+    for term in model.means.generators:
+        place = np.ravel_multi_index([cells[:, k] for k in term], [space.sizes[k] for k in term])
+        columns.append(np.eye(int(np.prod([space.sizes[k] for k in term])))[place])
+    X = np.concatenate(columns, axis=1)
+    root = np.sqrt(mu)
+    fitted = X @ np.linalg.lstsq(root[:, None] * X, root * slope)[0]
+    return (mu * fitted**2).sum()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        ["key0:key1", "key0:key2", "key0:key3"],
+        ["key0:key1", "key0:key2", "key1:key2", "key0:key3"],
+        "all-two-way",
+    ],
+)
+def test_the_variance_of_fitted_parameters_is_a_weighted_projection(terms, weighted):
+    model = mm.fit_loglinear(stratified(weighted=weighted), terms, tolerance=1e-9)
+
+    assert interval.fit_variance(model) == pytest.approx(dense_projection(model), rel=2e-3)
+
+
+def test_the_variance_by_chance_is_that_of_drawn_populations(sample):
+    model = mm.fit_loglinear(sample, "independence")
+    lam, pi = model.at(model.observed.uniques)
+    draws = np.random.default_rng(1).poisson((1 - pi) * lam, (4000, len(lam)))
+    total = (1 / (1 + draws)).sum(axis=1)
+
+    assert interval.chance_variance(model) == pytest.approx(total.var(), rel=0.1)
+    assert interval.standard_error(model) ** 2 == pytest.approx(
+        interval.chance_variance(model)
+        + interval.fit_variance(model)
+        + model.goodness.b2_variance / 4
+    )
+
+
+def test_weights_that_are_inverse_inclusion_change_nothing():
+    plain, weighted = stratified(weighted=False), stratified(weighted=True)
+    terms = ["key0:key1", "key0:key2", "key0:key3"]
+    noise = {"key1": mm.stay_or_move(5, stay=0.7)}
+    found = []
+    for data in (plain, weighted):
+        model = mm.fit_loglinear(data, terms)
+        for method in ("paper", "em"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", mm.MaskmeterWarning)
+                risk = mm.estimate_risk(data, model, misclassification=noise, method=method)
+            found.append([risk.total, *risk.interval])
+
+    assert found[0] == pytest.approx(found[2], rel=1e-6)
+    assert found[1] == pytest.approx(found[3], rel=1e-3)
+
+
+def test_bootstrap_samples_are_drawn_as_the_file_was(seed):
+    for weighted in (False, True):
+        data = stratified(weighted=weighted)
+        model = mm.fit_loglinear(data, "independence")
+        rng = np.random.default_rng(seed)
+        drawn = np.mean(
+            [np.bincount(interval._drawn_sample(model, rng).codes[:, 0]) for _ in range(40)], axis=0
+        )
+        assert drawn == pytest.approx(np.bincount(data.codes[:, 0]), rel=0.05)
+
+
+def test_a_bootstrap_of_a_tiny_file():
+    tiny = mm.Microdata(space_of(3, 3), [[0, 0], [1, 1], [2, 1]], fraction=0.5)
+    with pytest.warns(mm.MaskmeterWarning):
+        risk = mm.estimate_risk(tiny, interval="bootstrap", replications=20)
+
+    assert risk.interval[0] <= risk.total <= risk.interval[1]
+
+
+def test_uniques_that_only_the_release_has():
+    codes = np.array([[0, 0]] * 3 + [[1, 1]] * 3)
+    sample = mm.Microdata(space_of(2, 2), codes, fraction=0.2)
+    moved = sample.with_codes([[0, 1], *codes[1:].tolist()])
+    release = mm.Release(sample, moved, {"key1": mm.stay_or_move(2, stay=0.9)})
+    for kind in ("model", "bootstrap"):
+        with pytest.warns(mm.MaskmeterWarning):
+            risk = mm.estimate_risk(release, interval=kind, replications=10)
+        assert risk.interval[0] <= risk.total <= risk.interval[1]
+
+
+def test_em_has_settled_when_it_says_so(sample, monkeypatch):
+    heavy = mm.Misclassification({"lad": mm.stay_or_move(11, stay=0.4)})
+    moved = sample.with_codes(heavy.on(sample).draw(sample.codes, rng=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+        model = mm.search_loglinear(moved)
+        options = {"misclassification": heavy, "method": "em", "interval": "none"}
+        found = mm.estimate_risk(moved, model, **options).total
+        monkeypatch.setattr(traced, "_SETTLED", 1e-5)
+        limit = mm.estimate_risk(moved, model, **options).total
+
+    assert found == pytest.approx(limit, rel=0.01)
+
+
+def test_errors_of_recording_come_before_the_release(sample, census):
+    natural = mm.Misclassification({"age": mm.stay_or_move(24, stay=0.9)})
+    release = mm.Pram("lad", stay=0.8).apply(sample, rng=1)
+    population = mm.count(census, keys=sample.space)
+    both = mm.Misclassification(
+        dict(natural.matrices) | dict(release.misclassification.declared.matrices)
+    )
+    wanted = mm.exact_risk(release.released, population, misclassification=both).total
+
+    assert mm.exact_risk(release, population, misclassification=natural).total == pytest.approx(
+        wanted
+    )
+    risk = mm.estimate_risk(release, misclassification=natural)
+    assert risk.method == "paper"
+    assert risk.total < mm.estimate_risk(release, method="paper").total
+    twice = mm.exact_risk(
+        release, population, misclassification={"lad": mm.stay_or_move(11, stay=0.9)}
+    )
+    assert twice.total < mm.exact_risk(release, population).total
+
+
+def test_a_value_that_is_never_recorded_is_refused(sample):
+    P = np.eye(11)
+    P[:, 5], P[5, 4] = 0, 1
+    for method in ("paper", "em"):
+        with pytest.raises(
+            mm.MaskmeterError, match="'lad' that the misclassification never records"
+        ):
+            mm.estimate_risk(sample, misclassification={"lad": P}, method=method)
+
+
+def test_files_of_a_release_are_sampled_alike(sample):
+    other = mm.Microdata(sample.space, sample.codes, fraction=0.1)
+    with pytest.raises(mm.MaskmeterError, match="same fraction and weights"):
+        mm.Release(sample, other, {})

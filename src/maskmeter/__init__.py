@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from maskmeter.microdata import Microdata as Microdata
     from maskmeter.microdata import read as read
     from maskmeter.misclassification import Misclassification as Misclassification
+    from maskmeter.misclassification import ValidationStudy as ValidationStudy
     from maskmeter.misclassification import stay_or_move as stay_or_move
+    from maskmeter.misclassification import validation_study as validation_study
     from maskmeter.perturb import Pram as Pram
     from maskmeter.perturb import Release as Release
     from maskmeter.perturb import Swap as Swap
@@ -70,6 +72,7 @@ _HOME = {
     "Risk": "risk",
     "RiskUtilityMap": "riskutility",
     "Swap": "perturb",
+    "ValidationStudy": "misclassification",
     "approximate_risk": "risk",
     "bernoulli_sample": "simulate",
     "by": "strata",
@@ -90,6 +93,7 @@ _HOME = {
     "search_loglinear": "loglinear",
     "stay_or_move": "misclassification",
     "synthetic_census": "simulate",
+    "validation_study": "misclassification",
 }
 
 __all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are the keys above

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskmeter import formats
-from maskmeter._checks import check_choice, check_fraction, locked
+from maskmeter._checks import check_choice, check_fraction, locked, shown
 from maskmeter.errors import (
     ColumnNotFoundError,
     FileError,
@@ -123,17 +124,24 @@ class Microdata:
 
     def column(self, name: str) -> list[Any]:
         """Return a column of the user's file, a value for each record, none of them missing."""
+        if not isinstance(name, str):
+            message = f"Give the name of a column, not {shown(name)}."
+            raise InputError(message)
         if self.origin is None:
             message = f"These records were not read from a file or frame with a column {name!r}."
             raise InputError(message)
         frame = self.origin.frame
         if name not in frame.columns:
             raise ColumnNotFoundError(name, frame.columns)
-        missing = int(frame[name].is_null().sum())
+        values = list(frame[name].to_list())
+        missing = sum(value is None or value != value for value in values)  # noqa: PLR0124 - NaN
         if missing:
             message = f"{missing:,} of {len(self):,} records have no value for {name!r}."
             raise InputError(message)
-        return list(frame[name].to_list())
+        if not all(isinstance(value, Hashable) for value in values):
+            message = f"Column {name!r} holds lists, or the like, that cannot be told apart."
+            raise InputError(message)
+        return values
 
     def inclusion(self, codes: Codes) -> NDArray[np.float64]:
         """Return the inclusion probability pi_j of each cell.
@@ -176,6 +184,14 @@ class Microdata:
         first, last = new_frame(before, like=keys), new_frame(after, like=keys)
         columns = {**first, **{name: keys[name] for name in keys.columns}, **last}
         return keys.with_columns(*columns.values()).select(*columns).to_native()
+
+    def columns_to_frame(self, name: str, rows: NDArray[np.int64], after: dict[str, Any]) -> Any:  # noqa: ANN401 - the user's kind of frame
+        """Return a column of some records before other columns, in the user's kind of frame."""
+        if self.origin is None or name in after:
+            message = f"{name!r} is a column of the result: rename the one of that name."
+            raise InputError(message)
+        kept = self.origin.frame.select(name)[rows]
+        return kept.with_columns(*new_frame(after, like=kept).values()).to_native()
 
     def _decoded(self, codes: Codes) -> nw.DataFrame[Any]:
         like = None if self.origin is None else (self.origin.frame, self.origin.codes)

@@ -168,6 +168,31 @@ def test_terms_in_words():
     )
 
 
+def test_keys_whose_names_hold_colons():
+    space = mm.KeySpace([mm.Key("age:group", [1, 2]), mm.Key("sex", "fm"), mm.Key("age", [1, 2])])
+
+    assert parse_terms(["age:group:sex"], space) == ((0, 1), (2,))
+    assert parse_terms(["age:sex", "sex:age:group"], space) == ((0, 1), (1, 2))
+
+
+def test_a_model_has_views():
+    sample, _ = full_sample(1)
+    model = mm.fit_loglinear(sample, ["key0:key1"])
+
+    assert model.to_frame().rows() == [
+        ("key0", 1), ("key1", 2), ("key2", 1), ("key3", 1), ("key0:key1", 2),
+    ]  # fmt: skip
+    assert model.summary().startswith("Log-linear model key0:key1, key2, key3: 8 parameters")
+
+
+def test_more_keys_than_einsum_has_letters():
+    space = mm.KeySpace(mm.Key(f"key{c}", range(2)) for c in range(60))
+    codes = np.random.default_rng(1).integers(0, 2, (90, 60))
+    model = mm.fit_loglinear(mm.Microdata(space, codes, fraction=0.1), ["key0:key1", "key1:key59"])
+
+    assert model.means.margin((0, 59)).sum() == pytest.approx(90)
+
+
 def test_a_release_is_fitted_to_the_file_asked_for():
     sample, _ = full_sample(3)
     release = mm.Pram("key1", 0.5).apply(sample, rng=1)
@@ -225,7 +250,6 @@ def test_a_model_that_follows_the_sample_is_warned_of():
 
 def test_a_fit_that_does_not_settle_is_warned_of(monkeypatch):
     sample, _ = full_sample(1)
-    monkeypatch.setattr(fit, "MOST_SWEEPS", 2)
     monkeypatch.setitem(fit.fit_means.__kwdefaults__, "most_sweeps", 2)
     with pytest.warns(errors.ConvergenceWarning, match="after 2 sweeps"):
         model = mm.fit_loglinear(sample, "all-two-way", tolerance=1e-13)
@@ -238,6 +262,7 @@ def test_a_fit_that_does_not_settle_is_warned_of(monkeypatch):
         (["key0:kez1"], "Did you mean 'key1'"),
         (["key0:key0"], "names a key twice"),
         ([3], "words such as"),
+        (None, "words such as"),
     ],
 )
 def test_terms_that_are_none(terms, message):

@@ -74,6 +74,17 @@ def test_every_step_of_the_score_path_adds_the_term_with_the_best_score():
         assert there.added == ":".join(f"key{k}" for k in best)
 
 
+def test_three_way_terms_are_ranked_by_their_scores_too():
+    sample = sample_of([(0, 1, 2)], seed=4, strength=2.0, size=20_000)
+    path = mm.search_loglinear(sample).path
+    (position,) = [i for i, step in enumerate(path) if step.added == "key0:key1:key2"]
+    before = path[position - 1].model
+    scores = {t: score_by_definition(sample, before, t) for t in combinations(range(4), 3)}
+
+    assert before.terms == tuple(f"key{a}:key{b}" for a, b in combinations(range(4), 2))
+    assert max(scores, key=scores.get) == (0, 1, 2)
+
+
 def test_the_score_path_stops_when_bic_rises_and_a_model_is_good_enough():
     for seed in range(4):
         found = mm.search_loglinear(sample_of([(0, 1), (1, 2), (2, 3)], seed=seed))
@@ -191,7 +202,7 @@ def test_a_release_is_searched_by_the_counts_asked_for():
 def test_terms_whose_tables_are_too_large_are_skipped_and_named(monkeypatch):
     sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
     monkeypatch.setattr(search, "LARGEST_COMPONENT", 100)
-    with pytest.warns(errors.ExhaustedSearchWarning):
+    with pytest.warns(errors.ExhaustedSearchWarning, match="all . terms it could"):
         found = mm.search_loglinear(sample)
 
     assert "key0:key1" not in found.skipped  # 96 cells
@@ -204,7 +215,7 @@ def test_terms_whose_tables_are_too_large_are_skipped_and_named(monkeypatch):
 def test_a_search_that_runs_out_of_terms_says_so():
     sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
     with pytest.warns(
-        errors.ExhaustedSearchWarning, match=r"all 1 terms it could, and z2 is still"
+        errors.ExhaustedSearchWarning, match=r"stopped after 1 terms, and z2 is still .*most_terms"
     ):
         found = mm.search_loglinear(sample, most_terms=1)
     assert found.exhausted
@@ -229,6 +240,8 @@ def test_many_keys_are_searched_by_draws():
     [
         ({"method": "scores"}, "`method` must be one of"),
         ({"enough": -1}, "`enough` must be"),
+        ({"enough": float("nan")}, "`enough` must be"),
+        ({"progress": 5}, "`progress` must be a function"),
         ({"counts": "both"}, "`counts` must be one of"),
         ({"most_terms": 2.5}, "whole number"),
     ],

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 10_000_000  # beyond, sums over all cells are estimated by draws
 DRAWS = 200_000
+FEW_DRAWS = 20_000  # enough to rank models
 _SEED = 0  # the same for all models, so that their differences are not noise
 
 
@@ -47,10 +48,10 @@ class AllCells:
     codes: Codes | None
 
     @classmethod
-    def of(cls, means: FittedMeans, data: Microdata) -> AllCells:
-        """Return the cells of a model that was fitted to a file."""
+    def of(cls, means: FittedMeans, data: Microdata, draws: int) -> AllCells:
+        """Return the cells of a model that was fitted to a file; so many draws if there are many."""
         exact = data.space.size <= MOST_CELLS
-        return _every(means, data) if exact else _drawn(means, data, DRAWS)
+        return _every(means, data) if exact else _drawn(means, data, draws)
 
     @property
     def draws(self) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskmeter.keys import KeySpace
-    from maskmeter.loglinear.observed import Observed
+    from maskmeter.loglinear.observed import Counted
     from maskmeter.loglinear.terms import Term
 
     Array = NDArray[np.float64]
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 LARGEST_COMPONENT = 10_000_000
 MOST_SWEEPS = 2_000
 _STRIDE = 10  # sweeps between looks at the likelihood
+_LIKELIHOOD = 1e-5  # a change per record that is small also when margins are fitted loosely
 
 
 def fit_means(
-    observed: Observed,
+    observed: Counted,
     generators: tuple[Term, ...],
     *,
     start: FittedMeans | None = None,
@@ -47,7 +48,7 @@ def fit_means(
     tables, sweeps, deviation, converged = [], 0, 0.0, True
     for keys in tree.components:
         check_component(space, keys)
-        terms = _restricted(generators, keys)
+        terms = restricted(generators, keys)
         if terms == (keys,):
             tables.append(observed.margin(keys))
             continue
@@ -81,7 +82,7 @@ def check_component(space: KeySpace, keys: Term) -> None:
         raise InputError(message)
 
 
-def _restricted(generators: tuple[Term, ...], keys: Term) -> tuple[Term, ...]:
+def restricted(generators: tuple[Term, ...], keys: Term) -> tuple[Term, ...]:
     """Return the largest terms of a model inside a component."""
     return generating_class({tuple(k for k in term if k in keys) for term in generators} - {()})
 
@@ -97,7 +98,7 @@ class _Fitted:
 
 
 def _proportional_fit(
-    observed: Observed,
+    observed: Counted,
     keys: Term,
     terms: tuple[Term, ...],
     start: Array | None,
@@ -130,7 +131,7 @@ def _proportional_fit(
         converged = deviation <= tolerance
         if sweep % _STRIDE == 0 and not converged:
             likelihood = float((seen[seen > 0] * np.log(means[seen > 0])).sum())
-            converged = abs(likelihood - last) <= tolerance * observed.total
+            converged = abs(likelihood - last) <= min(tolerance, _LIKELIHOOD) * observed.total
             last = likelihood
         if converged:
             break

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_AT_ONCE = 1 << 14  # cells, with 64 nodes each
 _LARGEST_GAP = np.nextafter(1.0, 0.0)  # u > 0, for its logarithm
 
 
@@ -53,10 +54,14 @@ def expected_inverse_of(count: Array, lam: Array, *, pi: Array, phi: float = 0.0
     >>> expected_inverse_of(np.array([3.0]), np.array([0.0]), pi=np.array([0.1])).round(4).tolist()
     [0.3333]
     """
-    gap, weight = nodes(count + (1 - pi) * lam)
-    logs = (count - 1)[:, None] * np.log1p(-gap)
-    logs += log_generating(gap, lam=lam[:, None], pi=pi[:, None], phi=phi, count=count[:, None])
-    found: Array = (np.exp(logs) * weight).sum(axis=1)
+    found = np.empty(len(count))
+    for start in range(0, len(count), _AT_ONCE):
+        at = slice(start, start + _AT_ONCE)
+        m, mean, share = count[at, None], lam[at, None], pi[at, None]
+        gap, weight = nodes((m + (1 - share) * mean)[:, 0])
+        logs = (m - 1) * np.log1p(-gap)
+        logs += log_generating(gap, lam=mean, pi=share, phi=phi, count=m)
+        found[at] = (np.exp(logs) * weight).sum(axis=1)
     return found
 
 

@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 15  # a quarter of a megabyte for each array: they stay in the p
 class Goodness:
     """B1 and B2 (for tau1 and tau2) with z statistics, by the model's variance and a robust one.
 
-    `v2` is the model's variance of B2. `overdispersion` is phi, the squared coefficient of
+    `b2_variance` is the model's variance of B2. `overdispersion` is phi, the squared coefficient of
     variation of the true means around the fitted ones (0 when there is none to be seen). Beyond
     ten million cells the sums are estimated by `draws` from the model; `error` is the standard
     error of z2 that this leaves.
@@ -42,7 +42,7 @@ class Goodness:
     z2: float
     z1_robust: float
     z2_robust: float
-    v2: float
+    b2_variance: float
     overdispersion: float
     draws: int = 0
     error: float = 0.0
@@ -72,7 +72,7 @@ def goodness_of_fit(
         z2=z2,
         z1_robust=z1_robust,
         z2_robust=z2_robust,
-        v2=float(variance[1]),
+        b2_variance=float(variance[1]),
         overdispersion=max(float(spread[1]) / curvature, 0.0) if curvature > 0 else 0.0,
         draws=cells.draws,
         error=_ratio(sqrt(max(noise, 0.0)), float(variance[1])) if cells.draws else 0.0,

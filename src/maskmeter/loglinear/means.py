@@ -49,10 +49,10 @@ class FittedMeans:
             self.separators,
             strict=True,
         ):
-            if separator:
-                held = below.reshape([self.space.sizes[k] if k in separator else 1 for k in keys])
-            else:
-                held = below if factors else np.array(1.0)
+            if not factors:
+                factors.append((keys, table))
+                continue
+            held = below.reshape([self.space.sizes[k] if k in separator else 1 for k in keys])
             factors.append((keys, np.divide(table, held, out=np.zeros_like(table), where=held > 0)))
         return factors
 
@@ -73,11 +73,16 @@ class FittedMeans:
 
     def margin(self, keys: Term) -> Array:
         """Return the fitted margin of some keys, also of keys that no component holds together."""
+        used = [self._factors[position] for position in self._needed(keys)]
+        # einsum has 52 names for axes: they go to the keys that are here.
+        label = {
+            key: number for number, key in enumerate(dict.fromkeys(k for t, _ in used for k in t))
+        }
         operands: list[object] = []
-        for position in self._needed(keys):
-            term, table = self._factors[position]
-            operands += [table, list(term)]
-        margin: Array = np.einsum(*operands, list(keys), optimize="greedy")  # type: ignore[call-overload]
+        for term, table in used:
+            operands += [table, [label[key] for key in term]]
+        wanted = [label[key] for key in keys]
+        margin: Array = np.einsum(*operands, wanted, optimize="greedy")  # type: ignore[call-overload]
         return margin
 
     def _needed(self, keys: Term) -> list[int]:

@@ -8,17 +8,27 @@ from functools import cached_property
 from math import log
 from typing import TYPE_CHECKING, Literal
 
+import polars as pl
+
 from maskmeter._checks import check_choice, is_number, shown
-from maskmeter.errors import ConvergenceWarning, InputError, ParametersWarning
-from maskmeter.loglinear.cells import AllCells, population_mean
+from maskmeter.errors import ConvergenceWarning, InputError, ModelWarning, ParametersWarning
+from maskmeter.loglinear.cells import (
+    DRAWS,
+    FEW_DRAWS,
+    MOST_CELLS,
+    AllCells,
+    population_mean,
+)
 from maskmeter.loglinear.fit import fit_means
 from maskmeter.loglinear.goodness import Goodness, goodness_of_fit
-from maskmeter.loglinear.observed import Observed
+from maskmeter.loglinear.observed import Observed, parts_of
 from maskmeter.loglinear.terms import parse_terms, spell
 from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.perturb import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -95,20 +105,46 @@ class LogLinear:
         """Return lambda, the fitted mean of each cell in the population."""
         return population_mean(self.means.at(codes), self.data.inclusion(codes), self.data)
 
-    def all_cells(self) -> AllCells:
+    def at(self, codes: Codes) -> tuple[Array, Array]:
+        """Return lambda and pi, the inclusion probability, of each cell."""
+        return self.population_mean(codes), self.data.inclusion(codes)
+
+    def all_cells(self, *, draws: int = DRAWS) -> AllCells:
         """Return what sums over all cells run over, empty cells included."""
-        return AllCells.of(self.means, self.data)
+        return AllCells.of(self.means, self.data, draws)
 
     @cached_property
     def goodness(self) -> Goodness:
         """Minimum-error statistics b1, b2, z1, z2 (and robust ones)."""
-        codes = self.observed.codes
-        return goodness_of_fit(
-            self.all_cells(),
-            self.observed.records,
-            self.population_mean(codes),
-            self.data.inclusion(codes),
-            size=self.data.space.size,
+        return self._goodness(DRAWS)
+
+    @property
+    def rough_goodness(self) -> Goodness:
+        """The same from fewer draws, where there are draws: enough to rank models."""
+        exact = self.data.space.size <= MOST_CELLS
+        return self.goodness if exact else self._goodness(FEW_DRAWS)
+
+    def _goodness(self, draws: int) -> Goodness:
+        lam, pi = self.at(self.observed.codes)
+        cells = self.all_cells(draws=draws)
+        return goodness_of_fit(cells, self.observed.records, lam, pi, size=self.data.space.size)
+
+    def summary(self) -> str:
+        """Return a short account in words."""
+        good = self.goodness
+        return (
+            f"Log-linear model {', '.join(self.terms)}: {self.parameters:,} parameters, deviance"
+            f" {self.deviance:,.1f}, z1 {good.z1:.2f}, z2 {good.z2:.2f}."
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each term of the model, parts included, with its parameters."""
+        terms = sorted(parts_of(self.means.generators) - {()}, key=lambda term: (len(term), term))
+        return pl.DataFrame(
+            {
+                "term": [spell(term, self.data.space) for term in terms],
+                "parameters": [self.observed.degrees(term) for term in terms],
+            }
         )
 
 
@@ -146,7 +182,8 @@ def fit_loglinear(
     observed = Observed.of(chosen)
     means = fit_means(observed, generators, tolerance=tolerance)
     model = LogLinear(chosen, counts, means, observed)
-    _warn_of(model)
+    for caution in fit_cautions(model):
+        warnings.warn(caution, stacklevel=2)
     return model
 
 
@@ -162,18 +199,19 @@ def chosen_file(data: Release | Microdata, counts: Counts) -> Microdata:
     return data
 
 
-def _warn_of(model: LogLinear) -> None:
-    """Warn of a fit that did not settle, or that has too many parameters to mean much."""
+def fit_cautions(model: LogLinear) -> Iterator[ModelWarning]:
+    """Yield a warning of a fit that did not settle, or has too many parameters to mean much."""
     if not model.converged:
         message = (
             f"Fitting stopped after {model.sweeps:,} sweeps with margins off by"
             f" {model.deviation:.1e} of the records. Use a larger `tolerance`, or fewer terms."
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        yield ConvergenceWarning(message)
     occupied = len(model.observed.counts)
-    if model.parameters > occupied:
+    interacting = any(len(term) > 1 for term in model.means.generators)
+    if interacting and model.parameters > occupied:
         message = (
             f"The model has {model.parameters:,} parameters for {occupied:,} occupied cells: it"
             " follows the sample and will understate the risk. Use fewer terms, or coarser keys."
         )
-        warnings.warn(message, ParametersWarning, stacklevel=3)
+        yield ParametersWarning(message)

@@ -24,49 +24,31 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Observed:
-    """Occupied cells and their counts, weighted if there are weights.
+_LARGEST_KEPT = 100_000  # cells of a margin that is remembered
 
-    `records` are the records of each cell, and `place` is the cell of each record.
-    """
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counted:
+    """Occupied cells and their counts, weighted or estimated perhaps: what a model is fitted to."""
 
     space: KeySpace
     codes: Codes
     counts: Array
-    records: NDArray[np.int64]
-    place: NDArray[np.int64]
     _margins: dict[Term, Array] = field(default_factory=dict, init=False)
-
-    @classmethod
-    def of(cls, data: Microdata) -> Observed:
-        """Return the table of a file."""
-        cells, place = np.unique(data.space.number(data.codes), return_inverse=True)
-        records = np.bincount(place)
-        counts = np.bincount(place, weights=data.weights).astype(np.float64)
-        return cls(data.space, data.space.codes(cells), counts, records, place)
 
     @cached_property
     def total(self) -> float:
         """Sum of the counts."""
         return float(self.counts.sum())
 
-    @cached_property
-    def uniques(self) -> Codes:
-        """Cells that hold one record."""
-        cells: Codes = self.codes[self.records == 1]
-        return cells
-
-    @cached_property
-    def size(self) -> int:
-        """Number of records."""
-        return int(self.records.sum())
-
     def margin(self, keys: Term) -> Array:
         """Return the observed margin of some keys, an axis for each."""
-        if keys not in self._margins:
-            self._margins[keys] = locked(self._summed(keys))
-        return self._margins[keys]
+        if keys in self._margins:
+            return self._margins[keys]
+        margin: Array = locked(self._summed(keys))
+        if margin.size <= _LARGEST_KEPT:
+            self._margins[keys] = margin
+        return margin
 
     def _summed(self, keys: Term) -> Array:
         sizes = [self.space.sizes[key] for key in keys]
@@ -96,6 +78,35 @@ class Observed:
         counts = self.counts if keys is None else self.margin(keys)
         seen = counts > 0
         return float(2 * (counts[seen] * np.log(counts[seen] / fitted[seen])).sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Observed(Counted):
+    """The table of a file: `records` of each cell, and the cell of each record (`place`).
+
+    With weights, `counts` are their sums.
+    """
+
+    records: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, data: Microdata) -> Observed:
+        """Return the table of a file."""
+        cells, place = np.unique(data.space.number(data.codes), return_inverse=True)
+        counts = np.bincount(place, weights=data.weights).astype(np.float64)
+        return cls(data.space, data.space.codes(cells), counts, np.bincount(place), place)
+
+    @cached_property
+    def uniques(self) -> Codes:
+        """Cells that hold one record."""
+        cells: Codes = self.codes[self.records == 1]
+        return cells
+
+    @cached_property
+    def size(self) -> int:
+        """Number of records."""
+        return int(self.records.sum())
 
 
 def parts_of(generators: tuple[Term, ...]) -> set[Term]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+
+_NAMED = 12  # skipped terms that a summary names
 
 Method = Literal["score", "forward"]
 Found = Literal["score", "forward", "given"]
@@ -61,6 +64,8 @@ class LoglinearSearch:
     weighted: tuple[Weighted, ...]
     exhausted: bool
     skipped: tuple[str, ...]
+    enough: float = 0.0
+    most_terms: int = 40
 
     @classmethod
     def of(cls, model: LogLinear) -> LoglinearSearch:
@@ -115,8 +120,8 @@ class LoglinearSearch:
         found = (
             ("Model: " if given else f"{self.method.capitalize()} search over {len(self.path)}")
             + ("" if given else " models. Nearest to a perfect fit: ")
-            + f"{', '.join(self.terms)} ({self.nearest.parameters:,} parameters,"
-            f" z1 {good.z1:.2f}, z2 {good.z2:.2f})."
+            + f"{', '.join(self.terms)} ({self.nearest.parameters:,} parameters"
+            + (")." if isnan(good.z2) else f", z1 {good.z1:.2f}, z2 {good.z2:.2f}).")
         )
         lines = [found]
         if good.draws:
@@ -127,9 +132,11 @@ class LoglinearSearch:
         if len(self.weighted) > 1:
             lines.append(self._average())
         if self.skipped:
+            named = ", ".join(self.skipped[:_NAMED]) + (
+                ", ..." if len(self.skipped) > _NAMED else ""
+            )
             lines.append(
-                f"{len(self.skipped)} terms were not tried because their tables are too large:"
-                f" {', '.join(self.skipped)}."
+                f"{len(self.skipped)} terms were not tried because their tables are too large: {named}."
             )
         return "\n".join(lines)
 
@@ -139,6 +146,8 @@ class LoglinearSearch:
         (best,) = [one for one in self.weighted if one.estimate == "B"]
         where = "models around" if len(around) > 1 else "model nearest to"
         varied = f", its cells varying with phi {best.phi:.2f}" if best.phi else ""
+        if around == [best.model.parameters] and not best.phi:
+            return "That model is also the one with the least BIC: the estimate rests on it alone."
         return (
             f"The estimate averages the {where} z2 = 0 ({' and '.join(f'{n:,}' for n in around)}"
             f" parameters) and the one with the least BIC ({best.model.parameters:,} parameters"
@@ -178,8 +187,7 @@ def step_of(model: LogLinear, added: str) -> Step:
 
 def unadjusted(model: LogLinear, *, phi: float) -> tuple[float, float]:
     """Return tau1 and tau2, the sums of h1 and h2 over the sample uniques of the fitted file."""
-    cells = model.observed.uniques
-    lam, pi = model.population_mean(cells), model.data.inclusion(cells)
+    lam, pi = model.at(model.observed.uniques)
     h1 = gamma.chance_of_uniqueness(lam, pi=pi, phi=phi)
     h2 = gamma.expected_inverse(lam, pi=pi, phi=phi)
     return float(h1.sum()), float(h2.sum())

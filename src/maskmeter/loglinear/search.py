@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskmeter._checks import check_choice, check_whole, is_number, shown
-from maskmeter.errors import ExhaustedSearchWarning, InputError
+from maskmeter.errors import ExhaustedSearchWarning, InputError, ModelWarning
 from maskmeter.loglinear.components import junction_tree
 from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size, fit_means
 from maskmeter.loglinear.model import Counts, LogLinear, chosen_file
@@ -20,7 +20,7 @@ from maskmeter.loglinear.result import LoglinearSearch, Method, Step, Weighted, 
 from maskmeter.loglinear.terms import generating_class, spell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from maskmeter.loglinear.terms import Term
     from maskmeter.microdata import Microdata
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _ON_THE_PATH, _MOST_SWEEPS = 1e-3, 40  # margins need not be met closely to rank models
 _IN_USE = 1e-5
-_MOST_WORK = 5e7  # cells of a component times its terms: half a second a sweep
+_MOST_WORK = 1.5e7  # cells of a component times its terms: a fifth of a second a sweep
 _ORDERS = (2, 3)  # of the terms that are tried, one after the other
 _GOOD = 1.0  # z2 of a model that is good enough to stop at
 WEAK = 1.96
@@ -42,7 +42,7 @@ def search_loglinear(
     method: Method = "score",
     counts: Counts = "original",
     enough: float = 0.0,
-    most_terms: int = 60,
+    most_terms: int = 40,
     progress: Progress | None = None,
 ) -> LoglinearSearch:
     """Return the log-linear models that a search finds fit to estimate risk with.
@@ -72,22 +72,37 @@ def search_loglinear(
     ('sex:age', 'sex:marital', 'age:marital')
     """
     check_choice(method, Method, name="method")
-    if not is_number(enough) or enough < 0:
+    if not is_number(enough) or not enough >= 0:
         message = f"`enough` must be a number of at least 0, not {shown(enough)}."
+        raise InputError(message)
+    if progress is not None and not callable(progress):
+        message = f"`progress` must be a function of a step, not {shown(progress)}."
         raise InputError(message)
     check_whole(most_terms, name="most_terms", least=0)
     chosen = chosen_file(data, counts)
     report = progress or (lambda _: None)
-    search = _Search(chosen, counts, Observed.of(chosen), most_terms, report, set())
-    steps = search.score_path() if method == "score" else search.forward(enough)
+    search = _Search(chosen, counts, Observed.of(chosen), enough, most_terms, report)
+    steps = search.score_path() if method == "score" else search.forward()
     result = (_scored if method == "score" else _last)(search, steps)
-    if result.exhausted and result.goodness.z2 > WEAK:
-        message = (
-            f"The search added all {len(steps) - 1} terms it could, and z2 is still"
-            f" {result.goodness.z2:.1f}: the risk is likely overstated. Use coarser keys, or fewer."
-        )
-        warnings.warn(message, ExhaustedSearchWarning, stacklevel=2)
+    for caution in search_cautions(result):
+        warnings.warn(caution, stacklevel=2)
     return result
+
+
+def search_cautions(found: LoglinearSearch) -> Iterator[ModelWarning]:
+    """Yield a warning of a search that ran out of terms before the fit was good."""
+    if not found.exhausted or not found.goodness.z2 > WEAK:
+        return
+    added = len(found.path) - 1
+    if added >= found.most_terms:
+        why, what = f"stopped after {added} terms", "Let it add more (`most_terms`), or use"
+    else:
+        why, what = f"added all {added} terms it could", "Use"
+    message = (
+        f"The search {why}, and z2 is still {found.goodness.z2:.1f}: the risk is likely overstated."
+        f" {what} coarser or fewer keys."
+    )
+    yield ExhaustedSearchWarning(message)
 
 
 @dataclass(frozen=True)
@@ -97,9 +112,9 @@ class _Search:
     data: Microdata
     counts: Counts
     observed: Observed
+    enough: float
     most_terms: int
     progress: Progress
-    skipped: set[Term]  # terms that would have made too large a component
 
     def fitted(self, term: Term | None, before: LogLinear | None) -> LogLinear:
         """Return the model with one more term, fitted closely enough to be ranked."""
@@ -127,26 +142,24 @@ class _Search:
     def candidates(self, model: LogLinear, order: int) -> list[Term]:
         """Return the terms of an order that may come next: those whose parts are all in."""
         held, keys = parts_of(model.means.generators), range(len(self.data.space.keys))
-        fresh = [term for term in combinations(keys, order) if term not in held | self.skipped]
+        fresh = [term for term in combinations(keys, order) if term not in held]
         return [term for term in fresh if all(p in held for p in combinations(term, order - 1))]
 
     def fits(self, model: LogLinear, term: Term) -> bool:
-        """Return True when a model with one more term can be fitted in time; else skip the term.
-
-        Components only grow, so that a term which is too large stays so.
-        """
+        """Return True when a model with one more term can be fitted in time and memory."""
         generators = generating_class([*model.means.generators, term])
         for keys in junction_tree(generators, len(self.data.space.keys)).components:
             size = component_size(self.data.space, keys)
             terms = sum(len(set(keys) & set(one)) > 1 for one in generators)
             if size > LARGEST_COMPONENT or (size * terms > _MOST_WORK and set(term) <= set(keys)):
-                self.skipped.add(term)
                 return False
         return True
 
     def score_path(self) -> list[Step]:
         """Add the term with the best score until BIC rises and some model is good enough."""
         steps = [self._step(None, None)]
+        if self.everybody:
+            return steps
         while True:
             here = steps[-1]
             rising = len(steps) > 1 and here.bic >= steps[-2].bic
@@ -174,10 +187,15 @@ class _Search:
         gain = self.observed.deviance(fitted, term)
         return scale * gain - log(self.observed.size) * self.observed.degrees(term)
 
-    def forward(self, enough: float) -> list[Step]:
+    @property
+    def everybody(self) -> bool:
+        """Whether the whole population is in the file: then no model matters."""
+        return bool((self.data.inclusion(self.observed.codes) == 1).all())
+
+    def forward(self) -> list[Step]:
         """Add the term that brings z2 closest to 0 until none brings it closer."""
         steps = [self._step(None, None)]
-        while abs(steps[-1].z2) > enough and len(steps) <= self.most_terms:
+        while abs(steps[-1].z2) > self.enough and len(steps) <= self.most_terms:
             step = self._closer(steps[-1])
             if step is None:
                 break
@@ -193,10 +211,10 @@ class _Search:
                 if not self.fits(here.model, term):
                     continue
                 model = self.fitted(term, here.model)
-                off = abs(model.goodness.z2)
+                off = abs(model.rough_goodness.z2)
                 if off < closest:
                     best, closest = (model, term), off
-            if best is not None:
+            if best is not None and abs(best[0].goodness.z2) < abs(here.z2):
                 return step_of(best[0], spell(best[1], self.data.space))
         return None
 
@@ -210,11 +228,18 @@ class _Search:
         self, method: Method, steps: list[Step], nearest: int, weighted: list[Weighted]
     ) -> LoglinearSearch:
         """Return what was found."""
-        left = any(self.candidates(steps[-1].model, order) for order in _ORDERS)
-        exhausted = len(steps) > self.most_terms or not left
-        skipped = tuple(spell(term, self.data.space) for term in sorted(self.skipped))
+        last = steps[-1].model
+        left = [term for order in _ORDERS for term in self.candidates(last, order)]
+        skipped = [term for term in left if not self.fits(last, term)]
         return LoglinearSearch(
-            method, tuple(steps), steps[nearest].model, tuple(weighted), exhausted, skipped
+            method,
+            tuple(steps),
+            steps[nearest].model,
+            tuple(weighted),
+            exhausted=len(steps) > self.most_terms or len(skipped) == len(left),
+            skipped=tuple(spell(term, self.data.space) for term in skipped),
+            enough=self.enough,
+            most_terms=self.most_terms,
         )
 
 

@@ -26,6 +26,9 @@ def parse_terms(words: Words, space: KeySpace) -> tuple[Term, ...]:
     >>> parse_terms(["age:sex"], space)
     ((0, 1), (2,))
     """
+    if not isinstance(words, str | list | tuple):
+        message = 'Terms are words such as "age:sex", "all-two-way" or "independence".'
+        raise InputError(message)
     listed = [words] if isinstance(words, str) else list(words)
     terms: list[Term] = [(position,) for position in range(len(space.keys))]
     for word in listed:
@@ -61,7 +64,7 @@ def spell(term: Term, space: KeySpace) -> str:
 
 
 def _term(word: str, space: KeySpace) -> Term:
-    names = [name.strip() for name in word.split(":")]
+    names = _names(word.split(":"), space)
     for name in names:
         if name not in space.names:
             raise ColumnNotFoundError(name, space.names, what="key")
@@ -70,3 +73,14 @@ def _term(word: str, space: KeySpace) -> Term:
         message = f"The term {word!r} names a key twice."
         raise InputError(message)
     return positions
+
+
+def _names(parts: list[str], space: KeySpace) -> list[str]:
+    """Return the keys that a term names; a key's own name may hold colons, and the longest wins."""
+    names = []
+    while parts:
+        tries = (size for size in range(len(parts), 0, -1) if ":".join(parts[:size]) in space.names)
+        size = next(tries, 1)
+        names.append(":".join(parts[:size]) if size > 1 else parts[0].strip())
+        parts = parts[size:]
+    return names

@@ -4,6 +4,7 @@ from maskmeter.misclassification.grid import Grid
 from maskmeter.misclassification.matrix import Matrix, as_matrix, stay_or_move
 from maskmeter.misclassification.product import Mechanism, Misclassification, as_mechanism
 from maskmeter.misclassification.spread import Rivals, moved_in, rivals
+from maskmeter.misclassification.validation import ValidationStudy, validation_study
 
 __all__ = [
     "Grid",
@@ -11,9 +12,11 @@ __all__ = [
     "Mechanism",
     "Misclassification",
     "Rivals",
+    "ValidationStudy",
     "as_matrix",
     "as_mechanism",
     "moved_in",
     "rivals",
     "stay_or_move",
+    "validation_study",
 ]

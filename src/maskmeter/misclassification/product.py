@@ -68,7 +68,7 @@ class Misclassification:
 
     def on(self, data: KeySpace | Microdata | KeyTable) -> Mechanism:
         """Return the misclassification of the keys of a file, with its three verbs."""
-        space = _space_of(data)
+        space = space_of(data)
         factors = tuple(_factor(names, declared, space) for names, declared in self.matrices)
         return Mechanism(space, factors, self)
 
@@ -119,7 +119,7 @@ class Mechanism:
 
     def on(self, data: KeySpace | Microdata | KeyTable) -> Mechanism:
         """Return the same misclassification on the keys of another file, matched by label."""
-        space = _space_of(data)
+        space = space_of(data)
         return self if space == self.space else _relabelled(self).on(space)
 
     def then(self, later: Misclassification) -> Mechanism:
@@ -212,7 +212,8 @@ def as_mechanism(
     return Misclassification({} if given is None else given).on(space)
 
 
-def _space_of(data: Any) -> KeySpace:  # noqa: ANN401 - anything a caller may pass
+def space_of(data: Any) -> KeySpace:  # noqa: ANN401 - anything a caller may pass
+    """Return the key space of a sample or a population, or the one that is given."""
     space = data if isinstance(data, KeySpace) else getattr(data, "space", None)
     if not isinstance(space, KeySpace):
         message = f"Give a sample, a population or its key space, not a {type(data).__name__}."

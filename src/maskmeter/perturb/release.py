@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from maskmeter._random import RandomSource, seed_of
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from maskmeter.microdata import Microdata
@@ -59,8 +59,23 @@ class Release:
     def __post_init__(self) -> None:
         """Put the misclassification on the file's keys, and check that it fits the moves."""
         original, released = self.original, self.released
-        if original.space != released.space or len(original) != len(released):
+        if original.space.names != released.space.names or len(original) != len(released):
             message = "The original and the released file must have the same keys and records."
+            raise InputError(message)
+        if original.space != released.space:
+            message = (
+                "The original and the released file must have the same categories: read the"
+                " released one with keys=original.space."
+            )
+            raise InputError(message)
+        if released.fraction != original.fraction or not np.array_equal(
+            released.weights,  # type: ignore[arg-type]
+            original.weights,  # type: ignore[arg-type]
+        ):
+            message = (
+                "The original and the released file are the same sample: give both the same"
+                " fraction and weights."
+            )
             raise InputError(message)
         mechanism = as_mechanism(self.misclassification, original.space)
         object.__setattr__(self, "misclassification", mechanism)

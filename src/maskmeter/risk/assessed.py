@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskmeter.errors import InputError
+from maskmeter.errors import ConvergenceWarning, InputError, ModelWarning
 from maskmeter.loglinear import gamma
+from maskmeter.loglinear.cells import population_mean
 from maskmeter.loglinear.observed import Observed
 from maskmeter.misclassification import Grid
 from maskmeter.misclassification.grid import LARGEST_GRID
 from maskmeter.risk.expected import (
-    MOST_PAIRS,
     Sources,
     expected_match_probability,
     expected_match_probability_unseen,
+    one_by_one,
 )
 from maskmeter.risk.traced import shared_out, traced_back
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskmeter.keys import Codes
     from maskmeter.loglinear import LogLinear
+    from maskmeter.loglinear.means import FittedMeans
     from maskmeter.microdata import Microdata
     from maskmeter.misclassification import Mechanism
 
@@ -41,6 +44,7 @@ class Assessed:
     fitted: Microdata
     mechanism: Mechanism
     method: Method
+    cautions: list[ModelWarning] = field(default_factory=list)  # what was met while assessing
 
     @cached_property
     def table(self) -> Observed:
@@ -54,34 +58,59 @@ class Assessed:
 
     def risk(self, model: LogLinear, phi: float) -> Array:
         """Return the risk of every occupied released cell under one model."""
-        codes, count = self.table.codes, self.table.records.astype(np.float64)
+        codes = self.table.codes
         pi = self.fitted.inclusion(codes)
         if self.method == "paper" or not self.mechanism.factors:
             lam = model.population_mean(codes)
-            inverse = gamma.expected_inverse_of(count, lam, pi=pi, phi=phi)
+            inverse = gamma.expected_inverse_of(self._count, lam, pi=pi, phi=phi)
             return self.mechanism.stay(codes) * inverse
         if self.method == "expected":
             seen = self.grid.fill(self._original.codes, self._original.records)
-            return expected_match_probability(self._sources(model, seen), pi=pi, phi=phi)
-        return self._risk_unseen(model, count, pi)
+            sources = self._sources(model.means, seen)
+            return expected_match_probability(sources, pi=pi, phi=phi)
+        return self._risk_unseen(model, pi)
 
-    def _risk_unseen(self, model: LogLinear, count: Array, pi: Array) -> Array:
+    def _risk_unseen(self, model: LogLinear, pi: Array) -> Array:
+        """Return the risk given the released file alone, with Poisson cells."""
         grid, codes = self.grid, self.table.codes
-        if grid.rows * len(codes) > MOST_PAIRS:
+        if not one_by_one(grid):
             message = (
                 f"Each of {len(codes):,} released cells may come from {grid.rows:,} others, too many"
                 ' to trace back. Use method="paper", or let fewer keys be misclassified.'
             )
             raise InputError(message)
-        model = traced_back(grid, model)
-        means = grid.table(model.means.at(grid.codes()))
-        units = shared_out(grid, grid.fill(codes, count), means)
-        return expected_match_probability_unseen(self._sources(model, units), count, means, pi=pi)
+        released, unique = grid.fill(codes, self._count), self.table.records == 1
 
-    def _sources(self, model: LogLinear, seen: Array) -> Sources:
-        grid, codes = self.grid, self.grid.codes()
-        lam, pi = model.population_mean(codes), self.fitted.inclusion(codes)
+        def risk(means: FittedMeans) -> Array:
+            sources = self._sources(means, released)
+            expected = sources.pi * sources.lam
+            units = shared_out(grid, released, expected)
+            return expected_match_probability_unseen(
+                replace(sources, count=units), self._count, expected, pi=pi
+            )
+
+        means, settled = traced_back(grid, model, lambda one: float(risk(one)[unique].sum()))
+        if not settled and not self.cautions:
+            message = (
+                "The original counts behind the released ones did not settle: read the risk as"
+                ' approximate, or use method="paper".'
+            )
+            self.cautions.append(ConvergenceWarning(message))
+        return risk(means)
+
+    @cached_property
+    def _count(self) -> Array:
+        return self.table.records.astype(np.float64)
+
+    def _sources(self, means: FittedMeans, seen: Array) -> Sources:
+        grid, codes = self.grid, self._grid_codes
+        pi = self.fitted.inclusion(codes)
+        lam = population_mean(means.at(codes), pi, self.fitted)
         return Sources(grid, seen, grid.table(lam), grid.table(pi))
+
+    @cached_property
+    def _grid_codes(self) -> Codes:
+        return self.grid.codes()
 
     @cached_property
     def _original(self) -> Observed:

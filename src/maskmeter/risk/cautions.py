@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskmeter.errors import (
-    ConvergenceWarning,
     FewUniquesWarning,
     LargeFractionWarning,
     ModelWarning,
     SmallWeightWarning,
     WeakFitWarning,
 )
-from maskmeter.loglinear.search import WEAK
+from maskmeter.loglinear.model import fit_cautions
+from maskmeter.loglinear.search import WEAK, search_cautions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,11 @@ _LARGE_FRACTION = 0.5
 
 def cautions(search: LoglinearSearch, *, uniques: int) -> Iterator[ModelWarning]:
     """Yield a warning for everything that makes the estimate of a file's risk less good."""
+    if not uniques:  # no model is needed to say that there is no risk
+        return
+    yield from search_cautions(search)
     yield from _fit(search)
-    if 0 < uniques < _FEW_UNIQUES:
+    if uniques < _FEW_UNIQUES:
         message = (
             f"The file has only {uniques} sample uniques: the model can hardly be tested on so"
             " few. Read the risk as an order of magnitude, or add keys."
@@ -37,22 +40,18 @@ def cautions(search: LoglinearSearch, *, uniques: int) -> Iterator[ModelWarning]
 
 def _fit(search: LoglinearSearch) -> Iterator[ModelWarning]:
     z2 = search.goodness.z2
-    if abs(z2) > WEAK:
+    if abs(z2) > WEAK and not any(search_cautions(search)):
         flaw, end = (
             ("misses structure", "over") if z2 > 0 else ("follows the sample closely", "under")
         )
+        what = "mm.search_loglinear, or other terms" if search.method == "given" else "coarser keys"
         message = (
-            f"z2 is {z2:.1f}, outside -{WEAK} to {WEAK}: the model {flaw} and the risk is likely"
-            f" {end}stated. Use mm.search_loglinear, other terms, or coarser keys."
+            f"z2 is {z2:.1f}, outside -{WEAK} to {WEAK}: the model {flaw} and the risk may be"
+            f" {end}stated. Use {what}."
         )
         yield WeakFitWarning(message)
-    if not all(one.model.converged for one in search.weighted):
-        off = max(one.model.deviation for one in search.weighted)
-        message = (
-            f"A fit did not settle: its margins are off by {off:.1e} of the records. Use fewer"
-            " terms or coarser keys."
-        )
-        yield ConvergenceWarning(message)
+    for one in {id(one.model): one.model for one in search.weighted}.values():
+        yield from fit_cautions(one)
 
 
 def _sampling(search: LoglinearSearch) -> Iterator[ModelWarning]:

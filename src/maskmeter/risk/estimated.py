@@ -9,14 +9,14 @@ import numpy as np
 
 from maskmeter._checks import check_choice, check_whole
 from maskmeter._random import RandomSource, seed_of
-from maskmeter.errors import InputError
+from maskmeter.errors import InputError, ModelWarning
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
 from maskmeter.perturb import Release
 from maskmeter.risk.assessed import Assessed, Method
 from maskmeter.risk.cautions import cautions
 from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
 from maskmeter.risk.result import EstimatedRisk
-from maskmeter.risk.uniques import check_data, known_mechanism
+from maskmeter.risk.uniques import check_data, check_possible, known_mechanism
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,10 +59,12 @@ def estimate_risk(
     method
         "expected", the default for a release: the exact risk (2.4) to expect given the original
         sample. "paper": the model of the released counts, times the chance to stay in the cell;
-        the default for a sample with `misclassification`. "em": the original counts are estimated
-        from the released ones, then as "expected". A model decides if it is given alone.
+        the default for a file recorded with error. "em": the original counts are estimated from
+        the released ones, then as "expected" with Poisson cells. A model decides if it is given
+        without a method.
     misclassification
-        For a sample that was recorded with error: what is known about the errors.
+        For a file that was recorded with error: what is known about the errors. Those of a release
+        come before its own misclassification.
     interval
         "model" for the approximate 95 % interval by the model's variances, "bootstrap" for one by
         `replications` whole searches on samples from the model (`rng` seeds them), or "none".
@@ -79,13 +81,15 @@ def estimate_risk(
     """
     check_data(data)
     check_choice(interval, Interval, name="interval")
+    check_whole(replications, name="replications", least=_FEWEST_REPLICATIONS)
     assessed = _assessed(data, model, method, misclassification)
-    members = None if household is None else assessed.released.column(household)
+    if household is not None:
+        assessed.released.column(household)  # refused before the work, if at all
     search = _searched(model, assessed)
     parts = [assessed.risk(one.model, one.phi) for one in search.weighted]
     shares = [one.weight for one in search.weighted]
     by_record = np.average(parts, axis=0, weights=shares)[assessed.table.place]
-    risk = _result(assessed, search, by_record, members)
+    risk = _result(assessed, search, by_record, household)
     for caution in risk.cautions:
         warnings.warn(caution, stacklevel=2)
     if interval == "none" or not risk.uniques:
@@ -102,17 +106,19 @@ def _assessed(
     released, original, mechanism = known_mechanism(data, errors)
     if method is None:
         known = original is not None
-        if isinstance(data, Release) and isinstance(model, LogLinear | LoglinearSearch):
+        if known and isinstance(data, Release) and isinstance(model, LogLinear | LoglinearSearch):
             nearest = model.nearest if isinstance(model, LoglinearSearch) else model
-            known = nearest.counts == "original"
+            known = nearest.data == original or nearest.data != released
         method = "expected" if known else "paper"
     check_choice(method, Method, name="method")
     if method == "expected" and original is None:
         message = (
-            'Method "expected" needs the original sample, which is not known for a sample recorded'
-            ' with error: use "paper" or "em".'
+            'Method "expected" needs the true keys of the sample, which are not known when it was'
+            ' recorded with error: use "paper" or "em".'
         )
         raise InputError(message)
+    if original is None:
+        check_possible(released, mechanism)
     fitted = original if method == "expected" and original is not None else released
     return Assessed(released, fitted, mechanism, method)
 
@@ -121,7 +127,9 @@ def _searched(model: object, assessed: Assessed) -> LoglinearSearch:
     """Return the models to use, which must describe the counts that the method needs."""
     fitted, wanted = assessed.fitted, _COUNTS[assessed.method]
     if model is None:
-        return search_loglinear(fitted, counts=wanted)
+        with warnings.catch_warnings():  # what it warns of is among the cautions
+            warnings.simplefilter("ignore", ModelWarning)
+            return search_loglinear(fitted, counts=wanted)
     if isinstance(model, LogLinear):
         model = LoglinearSearch.of(model)
     if not isinstance(model, LoglinearSearch):
@@ -133,14 +141,15 @@ def _searched(model: object, assessed: Assessed) -> LoglinearSearch:
     if model.nearest.data is not fitted and model.nearest.data != fitted:
         message = (
             f"The model was not fitted to the {wanted} counts of this file, which method"
-            f' "{assessed.method}" needs: fit it with counts="{wanted}", or leave `model` out.'
+            f' "{assessed.method}" needs: fit it to this very file, with counts="{wanted}", or leave'
+            " `model` out."
         )
         raise InputError(message)
     return model
 
 
 def _result(
-    assessed: Assessed, search: LoglinearSearch, by_record: Array, members: list[object] | None
+    assessed: Assessed, search: LoglinearSearch, by_record: Array, household: str | None
 ) -> EstimatedRisk:
     changed = bool(assessed.mechanism.factors)
     return EstimatedRisk(
@@ -160,8 +169,8 @@ def _result(
         every=by_record,
         tau1=search.tau1,
         tau2=search.tau2,
-        cautions=tuple(cautions(search, uniques=len(assessed.records))),
-        household=members,
+        cautions=(*cautions(search, uniques=len(assessed.records)), *assessed.cautions),
+        household=household,
     )
 
 
@@ -185,7 +194,7 @@ def _modelled(risk: EstimatedRisk, assessed: Assessed, parts: list[Array]) -> tu
         ends.append(known[id(search.nearest)])
     else:
         ends.append(float(assessed.risk(search.nearest, 0.0)[unique].sum()))
-    half = Z * standard_error(search.nearest) * (risk.total / risk.tau2 if risk.tau2 else 0.0)
+    half = _scaled(Z * standard_error(search.nearest), risk)
     return min(ends) - half, max(ends) + half
 
 
@@ -197,7 +206,11 @@ def _bootstrapped(risk: EstimatedRisk, replications: int, seed: int) -> tuple[fl
             " (or none): one that is kept fixed would make the interval far too short."
         )
         raise InputError(message)
-    check_whole(replications, name="replications", least=_FEWEST_REPLICATIONS)
     errors = bootstrap_errors(risk.search, replications=replications, seed=seed)
-    half = Z * float(np.hypot(errors.mean(), errors.std())) * risk.total / risk.tau2
+    half = _scaled(Z * float(np.hypot(errors.mean(), errors.std())), risk)
     return risk.total - half, risk.total + half
+
+
+def _scaled(half: float, risk: EstimatedRisk) -> float:
+    """Return a half-width for tau2 as one for the adjusted total, which is smaller or larger."""
+    return half * risk.total / risk.tau2 if risk.tau2 else half

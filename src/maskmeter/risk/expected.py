@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _NODES = 32
 _AT_ONCE = 1 << 20  # elements of the arrays that are made in one go
 MOST_PAIRS = 20_000_000  # released cells times their sources that are gone through one by one
+MOST_SOURCES = 5_000  # of a released cell
 _TINY = 1e-12
 
 
@@ -56,7 +57,7 @@ def expected_match_probability(sources: Sources, *, pi: Array, phi: float) -> Ar
     gathered in two Poisson cells with the same first four moments of M_jk.
     """
     grid = sources.grid
-    if len(grid.row) * grid.rows > MOST_PAIRS:
+    if not one_by_one(grid):
         return _integral(_own(sources), _gathered(sources, pi=pi, phi=phi), phi=phi, phi_others=0.0)
     risk = np.zeros(len(grid.row))
     for targets in _blocks(len(risk), grid.rows):
@@ -67,6 +68,11 @@ def expected_match_probability(sources: Sources, *, pi: Array, phi: float) -> Ar
         rho[mine] = 0
         risk[targets] = _integral(own, _Cells(rho, count, lam, at), phi=phi, phi_others=phi)
     return risk
+
+
+def one_by_one(grid: Grid) -> bool:
+    """Return True when every source of every released cell can be gone through."""
+    return grid.rows <= MOST_SOURCES and len(grid.row) * grid.rows <= MOST_PAIRS
 
 
 @dataclass(frozen=True)

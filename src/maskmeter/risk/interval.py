@@ -7,13 +7,17 @@ far apart the estimates of several models lie and in the criterion they were cho
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from math import factorial, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskmeter._random import generator
+from maskmeter.errors import MaskmeterWarning
 from maskmeter.loglinear import search_loglinear
+from maskmeter.loglinear.fit import restricted
 from maskmeter.loglinear.poisson import error_coefficients, expected_inverse
 from maskmeter.microdata import Microdata
 
@@ -33,13 +37,12 @@ _MOST_SWEEPS, _SETTLED = 50, 1e-4
 
 def standard_error(model: LogLinear) -> float:
     """Return the standard error of tau2 under a model, `sqrt(v1 + v2 + vB/4)`."""
-    return sqrt(chance_variance(model) + fit_variance(model) + model.goodness.v2 / 4)
+    return sqrt(chance_variance(model) + fit_variance(model) + model.goodness.b2_variance / 4)
 
 
 def chance_variance(model: LogLinear) -> float:
     """Return v1, the variance of the sum of 1/F over the sample uniques when the means are known."""
-    cells = model.observed.uniques
-    lam, pi = model.population_mean(cells), model.data.inclusion(cells)
+    lam, pi = model.at(model.observed.uniques)
     square = expected_inverse_square((1 - pi) * lam)
     return float((square - expected_inverse(lam, pi=pi) ** 2).sum())
 
@@ -58,7 +61,7 @@ def expected_inverse_square(nu: Array) -> Array:
         total += term / (k + 1) ** 2
         term *= small / (k + 1)
     large = np.maximum(nu, _SMALL)
-    series = sum(factorial(k) / large**k for k in range(25)) - 0.0
+    series = sum(factorial(k) / large**k for k in range(25))
     tail = series / large**2 - (np.euler_gamma + np.log(large)) * np.exp(-large) / large
     return np.where(nu <= _SMALL, total, tail)
 
@@ -70,20 +73,19 @@ def fit_variance(model: LogLinear) -> float:
     the components less over the separators, for conditional expectations given these commute.
     """
     cells = model.all_cells()
-    (_, _), (slope, _) = error_coefficients(cells.lam, pi=cells.pi)
-    values = cells.pi * cells.lam * slope
-    scale = model.observed.size / model.observed.total
+    mu = cells.pi * cells.lam
+    slope = error_coefficients(cells.lam, pi=cells.pi)[1][0]
     tree, means = model.means.tree, model.means
     total = 0.0
-    for keys, table in zip(tree.components, means.components, strict=True):
-        terms = {tuple(key for key in term if key in keys) for term in means.generators} - {()}
-        total += _projected(cells.margin(keys, values), scale * table, keys, terms)
-    for keys, table in zip(tree.separators[1:], means.separators[1:], strict=True):
-        total -= _projected(cells.margin(keys, values), scale * table, keys, {keys})
+    for sign, parts in ((1, tree.components), (-1, tree.separators[1:])):
+        for keys in parts:
+            sums, weight = cells.margin(keys, mu * slope), cells.margin(keys, mu)
+            terms = restricted(means.generators, keys) if sign > 0 else (keys,)
+            total += sign * _projected(sums, weight, keys, terms)
     return max(total, 0.0)
 
 
-def _projected(sums: Array, mu: Array, keys: Term, terms: set[Term]) -> float:
+def _projected(sums: Array, mu: Array, keys: Term, terms: tuple[Term, ...]) -> float:
     """Return the squared length of sums/mu after projection on functions of some terms."""
     mean = np.divide(sums, mu, out=np.zeros_like(mu), where=mu > 0)
     whole = float((mu * mean**2).sum())
@@ -116,29 +118,35 @@ def bootstrap_errors(search: LoglinearSearch, *, replications: int, seed: int) -
     Poisson.
     """
     method: Method = "forward" if search.method == "forward" else "score"
+    again = partial(
+        search_loglinear, method=method, enough=search.enough, most_terms=search.most_terms
+    )
     errors = np.empty(replications)
     for run in range(replications):
         rng = generator(seed, f"bootstrap {run}")
         drawn = _drawn_sample(search.nearest, rng)
-        found = search_loglinear(drawn, method=method)
+        with warnings.catch_warnings():  # they would be about a sample that nobody has
+            warnings.simplefilter("ignore", MaskmeterWarning)
+            found = again(drawn)
         cells = found.nearest.observed.uniques
-        unseen = (1 - drawn.inclusion(cells)) * search.nearest.population_mean(cells)
-        errors[run] = found.tau2 - float((1 / (1 + rng.poisson(unseen))).sum())
+        lam, pi = search.nearest.at(cells)
+        unseen = rng.poisson((1 - pi) * lam)
+        errors[run] = found.tau2 - float((1 / (1 + unseen)).sum())
     return errors
 
 
 def _drawn_sample(model: LogLinear, rng: np.random.Generator) -> Microdata:
-    """Return a sample that the model might have given; a weighted one is drawn as its population is.
+    """Return a sample that the model might have given, of one record at least.
 
-    A fitted table of weights stands for the population, so that each unit drawn from it is kept
-    with its inclusion probability.
+    A fitted table of weights stands for the population: units drawn from it are kept in proportion
+    to their inclusion probabilities.
     """
     data, total = model.data, model.observed.total
-    weighted = data.weights is not None
-    number = int(rng.poisson(total if not weighted else 2 * len(data)))
+    largest = float(data.inclusion(model.observed.codes).max()) if data.weights is not None else 1.0
+    number = max(int(rng.poisson(total * largest)), 1)
     codes = model.means.draw(number, seed=int(rng.integers(2**63)))
-    pi = data.inclusion(codes)
-    if weighted:
-        codes = codes[rng.random(number) < np.minimum(pi * total / (2 * len(data)), 1)]
-    fraction = data.fraction if data.fraction is not None else float(pi[0])
+    if data.weights is not None:
+        kept = rng.random(number) * largest < data.inclusion(codes)
+        codes = codes[kept] if kept.any() else codes[:1]
+    fraction = data.fraction if data.fraction is not None else float(data.inclusion(codes)[0])
     return Microdata(data.space, codes, fraction=fraction)

@@ -39,7 +39,8 @@ def exact_risk(
     population
         Counts of the true keys in the population, from `mm.count`.
     misclassification
-        For a sample that was recorded with error: what is known about the errors.
+        For a file that was recorded with error: what is known about the errors. Those of a release
+        come before its own misclassification.
 
     >>> import polars as pl, maskmeter as mm
     >>> people = pl.DataFrame({"age": [1, 1, 1, 2, 2, 3], "sex": ["f", "m", "m", "f", "f", "m"]})

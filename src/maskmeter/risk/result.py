@@ -156,7 +156,7 @@ class EstimatedRisk(Risk):
     tau1: float
     tau2: float
     cautions: tuple[ModelWarning, ...] = ()
-    household: list[Any] | None = None
+    household: str | None = None
     interval: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -179,27 +179,29 @@ class EstimatedRisk(Risk):
         return self.tau2
 
     @cached_property
-    def _members(self) -> tuple[list[Any], NDArray[np.int64]]:
+    def _members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the first row of each household, and the household of each row."""
         if self.household is None:
             message = "Name the column of households: mm.estimate_risk(..., household=...)."
             raise InputError(message)
         number: dict[Any, int] = {}
-        place = [number.setdefault(one, len(number)) for one in self.household]
-        return list(number), np.array(place, dtype=np.int64)
+        names = self.data.column(self.household)
+        place = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
+        return np.unique(place, return_index=True)[1], place
 
     @property
     def by_household(self) -> NDArray[np.float64]:
         """Chance that some member is matched correctly, for households in order of appearance."""
-        names, place = self._members
-        safe = np.ones(len(names))
+        first, place = self._members
+        safe = np.ones(len(first))
         np.multiply.at(safe, place, 1 - self.every)
         return 1 - safe
 
-    def households(self) -> pl.DataFrame:
-        """Return a row per household: its name, number of members and risk."""
-        names, place = self._members
-        members = np.bincount(place, minlength=len(names))
-        return pl.DataFrame({"household": names, "members": members, "risk": self.by_household})
+    def households(self) -> Any:  # noqa: ANN401 - the user's kind of frame
+        """Return a row per household, in the user's kind of frame: its name, `members`, `risk`."""
+        first, place = self._members
+        columns = {"members": np.bincount(place), "risk": self.by_household}
+        return self.data.columns_to_frame(str(self.household), first, columns)
 
     @property
     def _headline(self) -> str:

@@ -1,59 +1,54 @@
-"""Original counts and their model, estimated from released counts alone (EM)."""
+"""The model of true counts behind released ones, by EM."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskmeter.errors import ConvergenceWarning
 from maskmeter.loglinear.fit import fit_means
-from maskmeter.loglinear.observed import Observed
-from maskmeter.loglinear.poisson import expected_inverse
+from maskmeter.loglinear.observed import Counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from maskmeter.loglinear import LogLinear
+    from maskmeter.loglinear.means import FittedMeans
     from maskmeter.misclassification import Grid
 
     Array = NDArray[np.float64]
 
 _TOLERANCE = 1e-5
-_SETTLED = 1e-4  # relative change of the estimated risk
-_MOST_ROUNDS = 200
+_SETTLED = 2e-3  # of the risk: how far it may still be from its limit
+_MOST_ROUNDS = 500
 
 
-def traced_back(grid: Grid, model: LogLinear) -> LogLinear:
-    """Return the model of the true cells behind a released table.
+def traced_back(
+    grid: Grid, model: LogLinear, risk: Callable[[FittedMeans], float]
+) -> tuple[FittedMeans, bool]:
+    """Return the means of the true cells behind a released table, and whether they have settled.
 
     The grid's targets are the cells of that table, which `model` was fitted to. E-step: the units
     of released cell j come from k in proportion to `M_jk m_k`. M-step: the terms of the model are
-    fitted to the sums `n_k`. Until the estimated risk of the sample uniques settles.
+    fitted to the sums `n_k`. Until the `risk` has settled: changes that shrink by the ratio r each
+    round still add up to `change r / (1 - r)`.
     """
     released, codes = model.observed, grid.codes()
     seen = grid.fill(released.codes, released.counts)
-    last = np.inf
+    means, last, change = model.means, np.inf, np.inf
     for _ in range(_MOST_ROUNDS):
-        units = shared_out(grid, seen, grid.table(model.means.at(codes))).ravel()
+        units = shared_out(grid, seen, grid.table(means.at(codes))).ravel()
         some = units > 0
-        table = Observed(released.space, codes[some], units[some], released.records, released.place)
-        means = fit_means(table, model.means.generators, start=model.means, tolerance=_TOLERANCE)
-        model = replace(model, means=means)
-        cells = released.uniques
-        lam, pi = model.population_mean(cells), model.data.inclusion(cells)
-        risk = float((grid.mechanism.stay(cells) * expected_inverse(lam, pi=pi)).sum())
-        if abs(risk - last) <= _SETTLED * risk:
-            return model
-        last = risk
-    message = (
-        f"The original counts behind the released ones did not settle in {_MOST_ROUNDS} rounds:"
-        " read the risk as approximate, or use method='paper'."
-    )
-    warnings.warn(message, ConvergenceWarning, stacklevel=5)
-    return model
+        table = Counted(released.space, codes[some], units[some])
+        means = fit_means(table, means.generators, start=means, tolerance=_TOLERANCE)
+        now = risk(means)
+        before, change, last = change, abs(now - last), now
+        ratio = change / before if np.isfinite(before) and before > 0 else 1.0
+        if change == 0 or (ratio < 1 and change * ratio / (1 - ratio) <= _SETTLED * now):
+            return means, True
+    return means, False
 
 
 def shared_out(grid: Grid, released: Array, means: Array) -> Array:

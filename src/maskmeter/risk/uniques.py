@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from maskmeter._random import RandomSource, seed_of
-from maskmeter.errors import CategoryError, InputError, PopulationMismatchWarning
+from maskmeter.errors import CategoryError, InputError, MatrixError, PopulationMismatchWarning
 from maskmeter.microdata import Microdata
 from maskmeter.misclassification import (
     Mechanism,
@@ -147,14 +147,29 @@ def known_mechanism(
     """Return the released file, the original if it is known, and the mechanism between them.
 
     The mechanism is on the sample's own keys, so that an array follows the categories its user
-    sees. A sample that was recorded without error is its own original.
+    sees. A sample that was recorded without error is its own original. `errors` of a release are
+    those its original was recorded with: they come first, and the truth is not known then.
     """
     if not isinstance(data, Release):
         return data, data if errors is None else None, as_mechanism(errors, data.space)
-    if errors is not None:
-        message = "A release knows its misclassification: leave `misclassification` out."
-        raise InputError(message)
-    return data.released, data.original, data.misclassification
+    if errors is None:
+        return data.released, data.original, data.misclassification
+    recorded = as_mechanism(errors, data.released.space)
+    return data.released, None, recorded.then(data.misclassification.declared)
+
+
+def check_possible(released: Microdata, mechanism: Mechanism) -> None:
+    """Refuse a misclassification by which nobody can be recorded as some records are."""
+    codes = released.codes
+    for factor in mechanism.factors:
+        reached = factor.P.sum(axis=1)[factor.stratum(codes), factor.code(codes)]
+        if (reached == 0).any():
+            message = (
+                f"{int((reached == 0).sum()):,} of {len(codes):,} records have a value of"
+                f" {factor.name!r} that the misclassification never records. Give the one that made"
+                " this file."
+            )
+            raise MatrixError(message)
 
 
 def check_data(data: object) -> None:

@@ -1,0 +1,177 @@
+"""Misclassification learnt from a validation study: records whose true values were found out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from maskmeter._checks import is_number, shown
+from maskmeter.errors import InputError
+from maskmeter.frames import check_columns, encode, load
+from maskmeter.keys import Key
+from maskmeter.misclassification.matrix import Matrix
+from maskmeter.misclassification.product import Misclassification, space_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskmeter.keys import KeySpace
+    from maskmeter.microdata import Microdata
+    from maskmeter.table import KeyTable
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Studied:
+    """A key in a validation study: counts[true, recorded], P[true, released] and standard errors."""
+
+    key: Key
+    counts: NDArray[np.int64]
+    P: Array
+    errors: Array
+
+    @property
+    def stay(self) -> float:
+        """Share of records whose value was recorded as it is."""
+        return float(np.trace(self.counts) / self.counts.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationStudy:
+    """What a validation study says about natural misclassification.
+
+    `misclassification` goes wherever recording errors are asked for.
+    """
+
+    studied: tuple[Studied, ...]
+
+    @property
+    def misclassification(self) -> Misclassification:
+        """One matrix for each key that was studied, matched by label."""
+        return Misclassification(
+            {one.key.name: Matrix(one.P, one.key.categories) for one in self.studied}
+        )
+
+    def __repr__(self) -> str:
+        """Return keys and shares: no category is shown."""
+        keys = ", ".join(f"{one.key.name} {one.stay:.1%} right" for one in self.studied)
+        return f"ValidationStudy({keys})"
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each key, true and recorded category: count, probability, error."""
+        parts = []
+        for one in self.studied:
+            names = [str(category) for category in one.key.categories]
+            size = len(names)
+            columns = {
+                "key": [one.key.name] * size**2,
+                "true": np.repeat(names, size),
+                "recorded": np.tile(names, size),
+                "count": one.counts.ravel(),
+                "probability": one.P.ravel(),
+                "error": one.errors.ravel(),
+            }
+            parts.append(pl.DataFrame(columns))
+        return pl.concat(parts)
+
+    def summary(self) -> str:
+        """Return a short account that names no category."""
+        return "\n".join(
+            f"{one.key.name}: {one.stay:.1%} of {int(one.counts.sum()):,} records were right; the"
+            f" standard error of a chance to stay is {np.diag(one.errors).max():.3f} at most."
+            for one in self.studied
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the summary for notebooks."""
+        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
+
+
+def validation_study(
+    source: Any,  # noqa: ANN401 - a path or any frame narwhals knows
+    columns: Mapping[str, tuple[str, str]],
+    *,
+    keys: KeySpace | Microdata | KeyTable,
+    smoothing: float = 1.0,
+) -> ValidationStudy:
+    """Return the misclassification of keys for which true and recorded values are both known.
+
+    Parameters
+    ----------
+    source
+        A file or a frame with a row for each record that was checked.
+    columns
+        For each key, the column of true values and that of recorded ones.
+    keys
+        The sample, or its key space: the categories that the matrices are for.
+    smoothing
+        Every true category is given so many records more, which behave as all categories do
+        together: they stay as often, and go where records are recorded. 0 takes the study as it is.
+
+    >>> import polars as pl, maskmeter as mm
+    >>> checked = pl.DataFrame({"sex": ["f", "f", "f", "f", "m", "m"], "said": list("fffmmm")})
+    >>> space = mm.KeySpace([mm.Key("sex", ["f", "m"])])
+    >>> study = mm.validation_study(checked, {"sex": ("sex", "said")}, keys=space, smoothing=0)
+    >>> study.studied[0].P.tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    if not is_number(smoothing) or not 0 <= smoothing < np.inf:
+        message = f"`smoothing` must be a number of at least 0, not {shown(smoothing)}."
+        raise InputError(message)
+    if not isinstance(columns, Mapping) or not columns or not all(map(_is_pair, columns.values())):
+        message = (
+            "`columns` must be a dictionary: for each key its true and its recorded column, such as"
+            " {'age': ('age_checked', 'age')}."
+        )
+        raise InputError(message)
+    space, frame = space_of(keys), load(source)
+    studied = []
+    for name, pair in columns.items():
+        asked = [Key(column, space[name].categories) for column in pair]
+        check_columns(asked, frame.columns, source)
+        true, recorded = (encode(frame, [one], missing="refuse")[1][:, 0] for one in asked)
+        size = space[name].size
+        cell = true.astype(np.int64) * size + recorded
+        counts = np.bincount(cell, minlength=size**2).reshape(size, size)
+        P, errors = smoothed(counts, smoothing)
+        studied.append(Studied(space[name], counts, P, errors))
+    return ValidationStudy(tuple(studied))
+
+
+def smoothed(counts: NDArray[np.int64], smoothing: float) -> tuple[Array, Array]:
+    """Return P[true, released] of counted moves, and the standard error of each probability.
+
+    `P_ij = (n_ij + s q_ij) / (n_i + s)`: q_ii is the share of all records that stay, and the rest
+    of q goes to the other categories in proportion to how often they are recorded.
+
+    >>> smoothed(np.array([[3, 1], [0, 4]]), 0.0)[0].tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    rows, total = counts.sum(axis=1, keepdims=True), counts.sum()
+    if not smoothing and not rows.all():
+        message = (
+            f"{int((rows == 0).sum())} of {len(rows)} categories have no record in the study: use"
+            " `smoothing`, or coarser categories."
+        )
+        raise InputError(message)
+    if not total:
+        message = "The study has no records."
+        raise InputError(message)
+    stay = float(np.trace(counts) / total)
+    others = np.tile(counts.sum(axis=0) + 1.0 / len(counts), (len(counts), 1))
+    np.fill_diagonal(others, 0)
+    prior = (1 - stay) * others / others.sum(axis=1, keepdims=True)
+    np.fill_diagonal(prior, stay)
+    P = (counts + smoothing * prior) / (rows + smoothing)
+    return P, np.sqrt(P * (1 - P) / (rows + smoothing))
+
+
+def _is_pair(given: object) -> bool:
+    two = isinstance(given, list | tuple) and len(given) == 2  # noqa: PLR2004 - true and recorded
+    return two and all(isinstance(name, str) for name in given)  # type: ignore[attr-defined]
