@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from maskmeter.loglinear import LoglinearSearch as LoglinearSearch
     from maskmeter.loglinear import fit_loglinear as fit_loglinear
     from maskmeter.loglinear import search_loglinear as search_loglinear
+    from maskmeter.manykeys import KeyCurve as KeyCurve
+    from maskmeter.manykeys import binary_keys_experiment as binary_keys_experiment
+    from maskmeter.manykeys import risk_by_keys as risk_by_keys
     from maskmeter.microdata import Microdata as Microdata
     from maskmeter.microdata import read as read
     from maskmeter.misclassification import Misclassification as Misclassification
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from maskmeter.risk import estimate_risk as estimate_risk
     from maskmeter.risk import exact_risk as exact_risk
     from maskmeter.risk import in_sample_risk as in_sample_risk
+    from maskmeter.risk import linkage_probability as linkage_probability
+    from maskmeter.risk import linkage_trial as linkage_trial
     from maskmeter.riskutility import Family as Family
     from maskmeter.riskutility import FoundRelease as FoundRelease
     from maskmeter.riskutility import RiskUtilityMap as RiskUtilityMap
@@ -56,6 +61,7 @@ _HOME = {
     "Family": "riskutility",
     "FoundRelease": "riskutility",
     "Key": "keys",
+    "KeyCurve": "manykeys",
     "KeySpace": "keys",
     "KeyTable": "table",
     "LogLinear": "loglinear",
@@ -75,6 +81,7 @@ _HOME = {
     "ValidationStudy": "misclassification",
     "approximate_risk": "risk",
     "bernoulli_sample": "simulate",
+    "binary_keys_experiment": "manykeys",
     "by": "strata",
     "compare": "riskutility",
     "correct_counts": "perturb",
@@ -87,9 +94,12 @@ _HOME = {
     "fit_loglinear": "loglinear",
     "in_sample_risk": "risk",
     "information_loss": "utility",
+    "linkage_probability": "risk",
+    "linkage_trial": "risk",
     "protect": "perturb",
     "read": "microdata",
     "regression_loss": "utility",
+    "risk_by_keys": "manykeys",
     "search_loglinear": "loglinear",
     "stay_or_move": "misclassification",
     "synthetic_census": "simulate",

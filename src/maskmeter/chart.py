@@ -65,6 +65,22 @@ def path(frame: pl.DataFrame, *, title: str, subtitle: str) -> Any:  # noqa: ANN
     )
 
 
+def curves(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
+    """Return a line of `matches` against `number` for each kind of `error`."""
+    alt = need("altair", extra="plot")
+    return (
+        alt.Chart(frame, title=alt.Title(title, subtitle=subtitle, anchor="start"))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("number:Q", title=x, axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("max(matches):Q", title=y),
+            color=alt.Color("error:N", title=None, scale=alt.Scale(scheme="viridis")),
+            tooltip=["error:N", "number:Q", alt.Tooltip("max(matches):Q", title=y, format=",.1f")],
+        )
+        .properties(width=520, height=300, description=f"{title}. {subtitle}.")
+    )
+
+
 def signed_bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
     """Return a horizontal bar to either side of 0 for each row: first its name, then its value."""
     alt = need("altair", extra="plot")

@@ -33,6 +33,8 @@ from maskmeter.keys import KeySpace, check_codes
 from maskmeter.strata import By
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import narwhals.stable.v2 as nw
     from numpy.typing import NDArray
 
@@ -121,6 +123,12 @@ class Microdata:
             message = f"`codes` must have {len(self):,} rows, one for each record."
             raise InputError(message)
         return replace(self, codes=codes)
+
+    def project(self, names: Sequence[str]) -> Microdata:
+        """Return the same records with some of their keys, in the order given."""
+        columns = [self.space.index(name) for name in names]
+        space = self.space.project(list(names))
+        return Microdata(space, self.codes[:, columns], self.fraction, self.weights)
 
     def column(self, name: str) -> list[Any]:
         """Return a column of the user's file, a value for each record, none of them missing."""

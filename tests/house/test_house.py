@@ -20,7 +20,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # The flow of data: a module imports only from modules before it.
 FLOW = [
     "errors", "_optional", "_checks", "_random", "chart", "keys", "strata", "formats", "frames", "microdata",
-    "table", "misclassification", "perturb", "loglinear", "risk", "utility", "riskutility", "simulate", "demo", "cli", "__main__",
+    "table", "misclassification", "perturb", "loglinear", "risk", "utility", "riskutility", "manykeys", "simulate", "demo", "cli", "__main__",
 ]  # fmt: skip
 
 

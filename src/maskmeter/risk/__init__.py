@@ -7,14 +7,19 @@ from maskmeter.risk.known import (
     exact_risk,
     in_sample_risk,
 )
+from maskmeter.risk.linkage import Linkage, LinkageTrial, linkage_probability, linkage_trial
 from maskmeter.risk.result import EstimatedRisk, Risk
 
 __all__ = [
     "EstimatedRisk",
+    "Linkage",
+    "LinkageTrial",
     "Risk",
     "approximate_risk",
     "correctly_classified_risk",
     "estimate_risk",
     "exact_risk",
     "in_sample_risk",
+    "linkage_probability",
+    "linkage_trial",
 ]

@@ -103,3 +103,29 @@ def in_sample_match_probability(*, stay: Array, sample: Array, moved_in: Array) 
     array([0.25])
     """
     return ratio(stay * sample, stay * sample + moved_in)
+
+
+def agreement(
+    *,
+    stay: Array,
+    released: Array,
+    register: Array,
+    register_size: int,
+    pi: Array,
+    sample_size: int,
+) -> tuple[Array, Array, Array]:
+    """Return m(j), u(j) and p of linkage by exact matching (appendix).
+
+    For a pair of a record and a unit of the register, drawn at random: m is the chance that both
+    have cell j when they are the same unit, u when they are not, p that they are.
+    `m = M_jj f_j / n*`, `u = (pi F~_j f_j - pi M_jj f_j) / (n n* - pi n*)`, `p = pi / n`, where f_j
+    of the n* units of the register are in the cell.
+
+    >>> one = np.ones(1)
+    >>> agreement(stay=one, released=2 * one, register=one, register_size=4, pi=0.5 * one, sample_size=2)
+    (array([0.25]), array([0.08333333]), array([0.25]))
+    """
+    m = stay * register / register_size
+    pairs = (sample_size - pi) * register_size
+    u = ratio(pi * (released - stay) * register, pairs)
+    return m, u, pi / sample_size

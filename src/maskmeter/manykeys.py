@@ -1,0 +1,308 @@
+"""Risk against the number of keys (section 5 of the paper): an experiment, and a user's own file."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from html import escape
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from maskmeter import chart
+from maskmeter._checks import check_choice, check_whole, is_number, shown
+from maskmeter._random import RandomSource, seed_of, uniforms
+from maskmeter.errors import InputError, MaskmeterWarning
+from maskmeter.keys import Key, KeySpace
+from maskmeter.microdata import Microdata
+from maskmeter.misclassification import Misclassification
+from maskmeter.perturb import Release
+from maskmeter.risk import approximate_risk, estimate_risk, exact_risk
+from maskmeter.risk.uniques import check_data, known_mechanism
+from maskmeter.strata import By
+from maskmeter.table import KeyTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from maskmeter.misclassification import Mechanism
+    from maskmeter.risk import Risk
+
+Subsets = Literal["nested", "all"]
+
+_MOST_SUBSETS = 2000
+
+
+@dataclass(frozen=True)
+class KeySubset:
+    """Some keys, and the risk when an intruder knows just these.
+
+    `exact` is (2.8), or its estimate when the population is not known; `simple` sums (2.5), and is
+    NaN for estimates. `theta` is the misclassification of the experiment, else NaN.
+    """
+
+    number: int
+    keys: tuple[str, ...]
+    theta: float
+    uniques: int
+    without_error: float
+    simple: float
+    exact: float
+
+
+@dataclass(frozen=True, eq=False)
+class KeyCurve:
+    """Risk against the number of keys, with and without misclassification."""
+
+    subsets: tuple[KeySubset, ...]
+    skipped: int = 0  # subsets whose misclassification or sampling depends on keys outside
+
+    def __repr__(self) -> str:
+        """Return the headline."""
+        return f"KeyCurve({len(self.subsets)} sets of keys; peak at {self.peak.number} keys)"
+
+    @property
+    def peak(self) -> KeySubset:
+        """The keys with the most risk under misclassification (the least, in an experiment)."""
+        weakest = min(self.subsets, key=lambda one: np.nan_to_num(one.theta)).theta
+        alike = [s for s in self.subsets if s.theta == weakest or np.isnan(s.theta)]
+        return max(alike, key=lambda one: one.exact)
+
+    def peaks(self) -> pl.DataFrame:
+        """Return, for each theta, the number of keys at which the risk is largest."""
+        frame = self.to_frame().with_columns(pl.col("theta").fill_nan(None))
+        largest = frame.group_by("theta", maintain_order=True).agg(
+            pl.col("number").sort_by("exact").last(), pl.col("exact").max()
+        )
+        return largest.sort("theta")
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each set of keys."""
+        rows = [vars(one) | {"keys": ", ".join(one.keys)} for one in self.subsets]
+        return pl.DataFrame(rows)
+
+    def summary(self) -> str:
+        """Return a short account."""
+        lines = []
+        for theta, number, exact in self.peaks().iter_rows():
+            under = "" if theta is None else f"With theta {theta:g}: "
+            lines.append(f"{under}the risk is largest with {number} keys ({exact:.1f} matches).")
+        if self.skipped:
+            lines.append(
+                f"{self.skipped} sets were left out: their misclassification or sampling depends on"
+                " keys that are not among them."
+            )
+        return "\n".join(lines)
+
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+        """Return an Altair chart of the risk against the number of keys."""
+        frame = self.to_frame()
+        varied = frame["theta"].is_not_nan().any()
+        lines = [
+            frame.select(
+                "number",
+                matches="exact",
+                error=pl.format("theta {}", "theta") if varied else pl.lit("with errors"),
+            )
+        ]
+        if not (varied and (frame["theta"] == 0).any()):
+            bare = frame.unique("keys", maintain_order=True)
+            lines.append(bare.select("number", matches="without_error", error=pl.lit("no error")))
+        return chart.curves(
+            pl.concat(lines),
+            x="Number of keys",
+            y="Correct matches",
+            title="Risk against the number of keys",
+            subtitle=self.summary().splitlines()[0],
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the summary for notebooks."""
+        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
+
+
+def binary_keys_experiment(
+    *,
+    population: int = 100_000,
+    sample: int = 2_000,
+    keys: Sequence[int] = (5, 8, 11, 15, 20, 25, 30),
+    p: float = 0.2,
+    thetas: Sequence[float] = (0.0, 0.01, 0.05, 0.1),
+    rng: RandomSource = 2010,
+    progress: Callable[[KeySubset], object] | None = None,
+) -> KeyCurve:
+    """Return the risk of a sample with more and more independent binary keys.
+
+    Each key is 2 with probability p. A 1 is recorded as 2 with probability theta, and a 2 as 1
+    with (1 - p) theta / p, so that the margin stays as it is.
+
+    >>> import maskmeter as mm
+    >>> curve = mm.binary_keys_experiment(population=5_000, sample=200, keys=(4, 10), thetas=(0.0, 0.1))
+    >>> [(one.number, one.theta) for one in curve.subsets]
+    [(4, 0.0), (4, 0.1), (10, 0.0), (10, 0.1)]
+    """
+    check_whole(population, name="population", least=2)
+    check_whole(sample, name="sample", least=1)
+    most = max(check_whole(number, name="keys", least=1) for number in keys)
+    if not is_number(p) or not 0 < p < 1 or sample > population:
+        message = "`p` must be between 0 and 1, and the sample no larger than the population."
+        raise InputError(message)
+    matrices = {theta: _binary_matrix(theta, p) for theta in thetas}
+    seed = seed_of(rng)
+    words = [uniforms(seed, f"key {c}", start=0, stop=population) for c in range(most)]
+    units = (np.stack(words, axis=1) < p).astype(np.uint8)
+    chosen = np.argsort(uniforms(seed, "sample", start=0, stop=population))[:sample]
+    found = []
+    for number in keys:
+        space = KeySpace(Key(f"key{c + 1}", (1, 2)) for c in range(number))
+        table = KeyTable.of(space, units[:, :number])
+        original = Microdata(space, units[chosen, :number], fraction=sample / population)
+        for theta, P in matrices.items():
+            errors = Misclassification(dict.fromkeys(space.names, P) if theta else {}).on(space)
+            moved = original.with_codes(errors.draw(original.codes, rng=seed))
+            release = Release(original, moved, errors)
+            found.append(_known(_Part(release, None, original), table, float(theta)))
+            if progress is not None:
+                progress(found[-1])
+    return KeyCurve(tuple(found))
+
+
+def risk_by_keys(
+    data: Release | Microdata,
+    population: KeyTable | None = None,
+    *,
+    subsets: Subsets = "nested",
+    order: Sequence[str] | None = None,
+    misclassification: Any = None,  # noqa: ANN401 - as for exact_risk
+    progress: Callable[[KeySubset], object] | None = None,
+) -> KeyCurve:
+    """Return the risk of a file when an intruder knows only some of its keys.
+
+    Parameters
+    ----------
+    population
+        Counts of the true keys; without them every set of keys has a search and an estimate.
+    subsets
+        "nested" adds one key after the other, in the file's order or in that of `order`; "all"
+        goes through every set of keys.
+
+    >>> import maskmeter as mm
+    >>> census = mm.synthetic_census(size=50_000)
+    >>> population = mm.count(census, keys=["sex", "lad", "age", "ethnicity"])
+    >>> people = mm.bernoulli_sample(census, fraction=0.05, rng=1)
+    >>> sample = mm.read(people, keys=population.space, fraction=0.05)
+    >>> release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
+    >>> [one.uniques for one in mm.risk_by_keys(release, population).subsets]
+    [0, 0, 64, 352]
+    """
+    check_data(data)
+    check_choice(subsets, Subsets, name="subsets")
+    released, original, mechanism = known_mechanism(data, misclassification)
+    names = _ordered(released, order)
+    found, skipped = [], 0
+    for chosen in _chosen(names, subsets):
+        part = _projected(released, original, mechanism, chosen)
+        if part is None:
+            skipped += 1
+            continue
+        table = None if population is None else population.project(list(chosen))
+        found.append(_estimated(part) if table is None else _known(part, table, float("nan")))
+        if progress is not None:
+            progress(found[-1])
+    if not found:
+        message = "The misclassification or the sampling of every set depends on keys outside it."
+        raise InputError(message)
+    return KeyCurve(tuple(found), skipped)
+
+
+def _known(data: _Part, population: KeyTable, theta: float) -> KeySubset:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MaskmeterWarning)
+        exact = exact_risk(data.assessed, population, misclassification=data.errors)
+        simple = approximate_risk(data.assessed, population, misclassification=data.errors)
+        bare = exact_risk(data.before, population)
+    return _subset(exact, theta, bare.total, simple.total)
+
+
+def _estimated(data: _Part) -> KeySubset:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MaskmeterWarning)
+        risk = estimate_risk(data.assessed, misclassification=data.errors, interval="none")
+        bare = estimate_risk(data.before, interval="none")
+    return _subset(risk, float("nan"), bare.total, float("nan"))
+
+
+def _subset(risk: Risk, theta: float, without_error: float, simple: float) -> KeySubset:
+    names = risk.data.space.names
+    return KeySubset(
+        len(names), tuple(names), theta, risk.uniques, without_error, simple, risk.total
+    )
+
+
+def _ordered(data: Microdata, order: Sequence[str] | None) -> tuple[str, ...]:
+    names = data.space.names if order is None else tuple(order)
+    if isinstance(order, str) or len(set(names)) < len(names):
+        message = f"`order` must be a list of different keys, not {shown(order)}."
+        raise InputError(message)
+    for name in names:
+        data.space.index(name)
+    return names
+
+
+def _chosen(names: tuple[str, ...], subsets: Subsets) -> Iterator[tuple[str, ...]]:
+    if subsets == "nested":
+        yield from (names[:number] for number in range(1, len(names) + 1))
+        return
+    if 2 ** len(names) > _MOST_SUBSETS:
+        message = (
+            f"{len(names)} keys have {2 ** len(names) - 1:,} sets; at most {_MOST_SUBSETS:,} are gone"
+            ' through. Name fewer in `order`, or use subsets="nested".'
+        )
+        raise InputError(message)
+    for number in range(1, len(names) + 1):
+        yield from combinations(names, number)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A file seen through some of its keys."""
+
+    assessed: Release | Microdata
+    errors: Misclassification | None
+    before: Microdata
+
+
+def _projected(
+    released: Microdata, original: Microdata | None, mechanism: Mechanism, names: tuple[str, ...]
+) -> _Part | None:
+    """Return the file with some keys only, or None when what is known of it needs others."""
+    matrices = {}
+    for touched, declared in mechanism.declared.matrices:
+        inside = set(touched) & set(names)
+        needed = set(touched) | set(declared.keys if isinstance(declared, By) else ())
+        if inside and not needed <= set(names):
+            return None
+        if inside:
+            matrices[touched] = declared
+    fraction = released.fraction
+    if isinstance(fraction, By) and not set(fraction.keys) <= set(names):
+        return None
+    errors = Misclassification(matrices)
+    after = released.project(names)
+    if original is None:
+        return _Part(after, errors, after)
+    before = original.project(names)
+    return _Part(Release(before, after, errors.on(before)), None, before)
+
+
+def _binary_matrix(theta: float, p: float) -> list[list[float]]:
+    """Return P[true, released] of a binary key whose margin it leaves as it is."""
+    back = (1 - p) * theta / p if is_number(theta) else float("nan")
+    if not 0 <= back <= 1:
+        message = (
+            f"Each of `thetas` must be between 0 and {min(1.0, p / (1 - p)):g} when p is {p:g}."
+        )
+        raise InputError(message)
+    return [[1 - theta, theta], [back, 1 - back]]

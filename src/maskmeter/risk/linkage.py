@@ -1,0 +1,238 @@
+"""Record linkage by exact matching (the paper's appendix), and an intruder who tries it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from maskmeter import chart
+from maskmeter._checks import check_whole
+from maskmeter._random import RandomSource, generator, seed_of
+from maskmeter.errors import InputError
+from maskmeter.perturb import Release
+from maskmeter.risk import formulas
+from maskmeter.risk.known import exact_risk
+from maskmeter.risk.result import Risk
+from maskmeter.risk.uniques import Uniques, check_data, population_of
+from maskmeter.table import KeyTable, count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskmeter.microdata import Microdata
+    from maskmeter.risk.uniques import Errors
+
+    Array = NDArray[np.float64]
+
+_Z99 = 2.5758
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Linkage(Risk):
+    """Fellegi-Sunter linkage by exact matching: phi is the risk of each sample unique.
+
+    `m` and `u` are the chances that a pair agrees on the cell when both are the same unit and when
+    they are not, `p` the chance that a pair drawn at random is one unit.
+    """
+
+    m: Array
+    u: Array
+    p: Array
+
+
+def linkage_probability(
+    data: Release | Microdata,
+    population: KeyTable,
+    *,
+    register: KeyTable | None = None,
+    misclassification: Errors = None,
+) -> Linkage:
+    """Return the chance that a link made by exact matching is right, M_jj / F~_j.
+
+    Whatever the `register` that the intruder holds (the population itself, if none is given), it
+    comes to the same: m and u depend on it, phi does not.
+
+    >>> import polars as pl, maskmeter as mm
+    >>> people = pl.DataFrame({"age": [1, 1, 1, 2, 2, 3]})
+    >>> population = mm.count(people, keys=["age"])
+    >>> sample = mm.read(people[[0, 3]], keys=population.space, fraction=1 / 3)
+    >>> errors = mm.Misclassification({"age": mm.stay_or_move(3, stay=0.8)})
+    >>> mm.linkage_probability(sample, population, misclassification=errors).by_cell.round(4)
+    array([0.2963, 0.4   ])
+    """
+    check_data(data)
+    counts = population_of(data, population)
+    uniques = Uniques.against(counts, data, misclassification)
+    held = counts if register is None else population_of(data, register)
+    m, u, p = formulas.agreement(
+        stay=uniques.stay,
+        released=uniques.expected,
+        register=held.lookup(uniques.cells).astype(np.float64),
+        register_size=held.total,
+        pi=(uniques.original or uniques.released).inclusion(uniques.cells),
+        sample_size=len(uniques.released),
+    )
+    # A register without anybody in the cell gives no link; phi is that of a link, so it stands.
+    phi = formulas.ratio(uniques.stay, uniques.expected)
+    linked = m * p + u * (1 - p) > 0
+    phi = np.where(linked, formulas.ratio(m * p, m * p + u * (1 - p)), phi)
+    return Linkage(
+        "Linkage probability (appendix)",
+        uniques.released,
+        uniques.records,
+        formulas.no_target_no_risk(phi, uniques.own),
+        without_target=int((uniques.own == 0).sum()),
+        ruled=True,
+        assumptions=("population counts known", "links are made by exact matching"),
+        m=m,
+        u=u,
+        p=p,
+    )
+
+
+@dataclass(frozen=True)
+class LinkageTrial:
+    """What an intruder found who matched targets with a released file.
+
+    A target whose key is that of one record is claimed to be that record. `expected` is the share
+    of right claims that (2.4) expects, `expected_simple` the one of M_jj / F~_j; `interval` holds
+    the true share in 99 of 100 trials, for targets and for releases drawn anew.
+    """
+
+    targets: int
+    claims: int
+    right: int
+    interval: tuple[float, float]
+    expected: float
+    expected_simple: float
+    tau: float
+
+    @property
+    def share(self) -> float:
+        """Share of claims that were right; NaN without claims."""
+        return self.right / self.claims if self.claims else float("nan")
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the expected share lies in the interval of the observed one."""
+        return self.interval[0] <= self.expected <= self.interval[1]
+
+    def summary(self) -> str:
+        """Return a short account that names no record."""
+        low, high = self.interval
+        return (
+            f"Of {self.targets:,} targets {self.claims:,} matched one record and {self.right:,} claims"
+            f" were right: {self.share:.2%} (99 % interval {low:.2%} to {high:.2%}). Expected by"
+            f" (2.4): {self.expected:.2%}, by M_jj / F~_j: {self.expected_simple:.2%}. tau is"
+            f" {self.tau:.1f}."
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return observed and expected shares, a row for each."""
+        names = ("observed", "expected by (2.4)", "expected by M_jj / F~_j")
+        return pl.DataFrame(
+            {"what": names, "share": [self.share, self.expected, self.expected_simple]}
+        )
+
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+        """Return an Altair chart of the observed and the expected shares."""
+        return chart.signed_bars(
+            self.to_frame(),
+            x="Share of right claims",
+            y="",
+            title="An intruder's trial",
+            subtitle=f"{self.claims:,} claims about {self.targets:,} targets",
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the summary for notebooks."""
+        return f"<p>{escape(self.summary())}</p>"
+
+
+def linkage_trial(
+    release: Release | Microdata,
+    population: Any,  # noqa: ANN401 - counts, a path or any frame
+    *,
+    register: Any = None,  # noqa: ANN401 - the same
+    targets: int | None = None,
+    misclassification: Errors = None,
+    rng: RandomSource = None,
+) -> LinkageTrial:
+    """Return what an intruder gets right who matches known people with the released file.
+
+    Targets are drawn from the `register` (the population, if none is given), as many as it has
+    unless `targets` says otherwise. Each whose key is that of exactly one record is claimed to be
+    that record. The claim is right when the record was not moved there and the target is its unit,
+    which is one of the F_j units that share the key.
+
+    `misclassification` is the matrix that the claims are held against, in place of the release's
+    own: a wrong one shows.
+
+    >>> import maskmeter as mm
+    >>> census = mm.synthetic_census(size=100_000)
+    >>> population = mm.count(census, keys=["lad", "age", "ethnicity"])
+    >>> people = mm.bernoulli_sample(census, fraction=0.05, rng=1)
+    >>> sample = mm.read(people, keys=population.space, fraction=0.05)
+    >>> release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
+    >>> mm.linkage_trial(release, population, rng=1).agrees
+    True
+    """
+    check_data(release)
+    counts = _counted(population, release)
+    held = counts if register is None else _counted(register, release)
+    number = held.total if targets is None else check_whole(targets, name="targets", least=1)
+    assumed = release if misclassification is None else _as_assumed(release, misclassification)
+    exact = exact_risk(assumed, counts)
+    simple = linkage_probability(assumed, counts)
+    uniques = Uniques.against(population_of(release, counts), release)
+    original = uniques.original
+    if original is None:
+        message = "A trial needs the true keys of the records: give a release."
+        raise InputError(message)
+    own = uniques.own
+    stayed = (original.codes == uniques.released.codes).all(axis=1)[uniques.records] & (own > 0)
+    known = population_of(release, held).lookup(uniques.cells).astype(np.float64)
+    draws = generator(seed_of(rng), "linkage trial")
+    # Targets who match, then the one in F_j of them who is the record's own unit.
+    matched = draws.multinomial(number, np.append(known, held.total - known.sum()) / held.total)
+    right = draws.binomial(matched[:-1], np.where(stayed, formulas.ratio(stayed * 1.0, own), 0))
+    claims, hits, weight = int(matched[:-1].sum()), int(right.sum()), known / max(known.sum(), 1)
+    return LinkageTrial(
+        number,
+        claims,
+        hits,
+        _interval(hits, claims, chance=own * exact.by_cell, share=formulas.ratio(weight, own)),
+        float((weight * exact.by_cell).sum()),
+        float((weight * simple.by_cell).sum()),
+        exact.total,
+    )
+
+
+def _interval(hits: int, claims: int, *, chance: Array, share: Array) -> tuple[float, float]:
+    """Return the 99 % interval of a share: claims are drawn, and so was who stayed in each cell."""
+    if not claims:
+        return 0.0, 1.0
+    rate = hits / claims
+    drawn = rate * (1 - rate) / claims
+    moved = float((share**2 * chance * (1 - np.minimum(chance, 1))).sum())
+    half = _Z99 * float(np.sqrt(drawn + moved))
+    return max(rate - half, 0.0), min(rate + half, 1.0)
+
+
+def _counted(given: Any, data: Release | Microdata) -> KeyTable:  # noqa: ANN401 - counts, a path or any frame
+    if isinstance(given, KeyTable):
+        return given
+    sample = data.original if isinstance(data, Release) else data
+    return count(given, keys=sample.space.names)
+
+
+def _as_assumed(release: Release | Microdata, errors: Errors) -> Release:
+    """Return the release as if another mechanism had made it."""
+    if not isinstance(release, Release):
+        message = "A trial needs the true keys of the records: give a release."
+        raise InputError(message)
+    return Release(release.original, release.released, errors)  # type: ignore[arg-type]
