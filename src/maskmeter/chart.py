@@ -65,6 +65,20 @@ def path(frame: pl.DataFrame, *, title: str, subtitle: str) -> Any:  # noqa: ANN
     )
 
 
+def scatter(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
+    """Return a point for each row, of its first column and its second, with the line of equality."""
+    alt = need("altair", extra="plot")
+    first, second = frame.columns
+    unit = alt.Scale(domain=[0, 1])
+    base = alt.Chart(frame, title=alt.Title(title, subtitle=subtitle, anchor="start"))
+    points = base.mark_point(color=INK, filled=True, opacity=0.25, size=18).encode(
+        x=alt.X(f"{first}:Q", title=x, scale=unit), y=alt.Y(f"{second}:Q", title=y, scale=unit)
+    )
+    line = alt.Chart().mark_rule(color="#888", strokeDash=[4, 4])
+    line = line.encode(x=alt.datum(0), y=alt.datum(0), x2=alt.datum(1), y2=alt.datum(1))
+    return (line + points).properties(width=420, height=420, description=f"{title}. {subtitle}.")
+
+
 def curves(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
     """Return a line of `matches` against `number` for each kind of `error`."""
     alt = need("altair", extra="plot")

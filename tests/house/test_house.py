@@ -19,8 +19,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # The flow of data: a module imports only from modules before it.
 FLOW = [
-    "errors", "_optional", "_checks", "_random", "chart", "keys", "strata", "formats", "frames", "microdata",
-    "table", "misclassification", "perturb", "loglinear", "risk", "utility", "riskutility", "manykeys", "simulate", "demo", "cli", "__main__",
+    "errors", "_optional", "_checks", "_random", "chart", "page", "keys", "strata", "formats", "frames", "microdata",
+    "table", "misclassification", "perturb", "loglinear", "risk", "utility", "riskutility", "manykeys", "simulate", "paper", "demo", "cli", "__main__",
 ]  # fmt: skip
 
 

@@ -1,0 +1,272 @@
+"""The paper, whole: its tables and figures on the synthetic census, beside the published ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from maskmeter import chart
+from maskmeter._optional import need
+from maskmeter._random import RandomSource, generator, seed_of
+from maskmeter.errors import FileError
+from maskmeter.formats.atomic import whole
+from maskmeter.manykeys import binary_keys_experiment
+from maskmeter.microdata import read
+from maskmeter.page import Block, Figure, Section, Table, Text, render
+from maskmeter.paper import findings
+from maskmeter.paper.tables import BINS, METHODS, RATES, Study, aimed
+from maskmeter.perturb import Pram, Swap
+from maskmeter.riskutility import compare
+from maskmeter.simulate import PAPER_SIZE, bernoulli_sample, synthetic_census
+from maskmeter.table import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from maskmeter.manykeys import KeyCurve
+    from maskmeter.microdata import Microdata
+    from maskmeter.riskutility import RiskUtilityMap
+
+FRACTION = 0.01
+STEPS = (
+    "Building the census",
+    "Table 1: risk, exact and estimated",
+    "Table 2: risk of single records",
+    "Table 3: information loss",
+    "Figure 2: the risk-utility map",
+    "Figure 3: many keys",
+)
+THETAS = (0.0, 0.01, 0.05, 0.1)
+KEYS = (5, 8, 11, 15, 20, 25, 30)
+
+
+@dataclass(frozen=True, eq=False)
+class Paper:
+    """All tables and figures, ours; `published` are the paper's."""
+
+    study: Study
+    table1: dict[str, dict[str, list[float]]]
+    table2: dict[str, Any]
+    table3: dict[str, dict[str, list[float]]]
+    releases: RiskUtilityMap
+    many_keys: KeyCurve
+
+    @cached_property
+    def published(self) -> dict[str, Any]:
+        """The paper's figures."""
+        text = files("maskmeter.paper").joinpath("published.json").read_text(encoding="utf-8")
+        return dict(json.loads(text))
+
+    @cached_property
+    def findings(self) -> dict[str, list[findings.Finding]]:
+        """What the paper found, and whether it holds here."""
+        return {
+            "table1": findings.of_table1(self.table1),
+            "table2": findings.of_table2(self.table2),
+            "table3": findings.of_table3(self.table3),
+            "map": findings.of_map(self.releases),
+            "many_keys": findings.of_many_keys(self.many_keys),
+        }
+
+    def as_data(self) -> dict[str, Any]:
+        """Return all figures under the names of the published ones."""
+        tau_star = self.study.tau_star
+        return {
+            "design": {
+                "N": self.study.population.total,
+                "n": len(self.study.sample),
+                "K": self.study.sample.space.size,
+            },
+            "table1": {"tau_star": tau_star, "columns": list(METHODS), **self.table1},
+            "table2_cross_classification_20pct_random_swap": self.table2,
+            "table3_information_loss": {"columns": list(METHODS), **self.table3},
+            "risk_utility_map": self.releases.to_frame().to_dicts(),
+            "many_keys": self.many_keys.to_frame().to_dicts(),
+            "findings": [
+                {"part": part, "claim": one.claim, "holds": one.holds, "figure": one.figure}
+                for part, found in self.findings.items()
+                for one in found
+            ],
+        }
+
+    def charts(self) -> dict[str, Any]:
+        """Return the three figures."""
+        column = self.study.columns["20%"]["random swap"]
+        points = pl.DataFrame(
+            {"exact": column.exact.by_cell, "estimate": column.paper_estimate.by_cell}
+        )
+        scatter = chart.scatter(
+            points,
+            x="Exact risk (2.4)",
+            y="Estimated risk, the paper's form",
+            title="Risk of single records, 20 % random swap",
+            subtitle=f"{len(points):,} sample uniques; Spearman {self.table2['spearman']:.2f} over"
+            " those with a target",
+        )
+        return {"records": scatter, "map": self.releases.plot(), "many_keys": self.many_keys.plot()}
+
+    def sections(self) -> list[Section]:
+        """Return the page's sections."""
+        charts = self.charts()
+        captions = {
+            "records": "Figure 1. Exact and estimated risk of every sample unique.",
+            "map": "Figure 2. Risk-utility map of sixteen releases, mean of three draws each.",
+            "many_keys": "Figure 3. Risk against the number of binary keys.",
+        }
+        drawn = {name: Figure(captions[name], one) for name, one in charts.items()}
+        published = self.published
+        one = [self._beside(published["table1"], self.table1, rate) for rate in RATES]
+        before = Text(
+            f"Before misclassification tau* is {self.study.tau_star:.1f}"
+            f" (paper {published['table1']['tau_star']:.1f}). The rows below the paper's eight are"
+            " maskmeter's defaults: balanced swap matrix, score search, expected risk."
+        )
+        three = [
+            self._beside(published["table3_information_loss"], self.table3, rate) for rate in RATES
+        ]
+        return [
+            Section("Table 1. Risk and its estimates", (before, *one, *self._said("table1"))),
+            Section(
+                "Table 2. Risk of single records",
+                (*self._crossed(), drawn["records"], *self._said("table2")),
+            ),
+            Section("Table 3. Information loss", (*three, *self._said("table3"))),
+            Section("The risk-utility map", (drawn["map"], *self._said("map"))),
+            Section("Many keys", (drawn["many_keys"], *self._said("many_keys"))),
+        ]
+
+    def _said(self, part: str) -> list[Block]:
+        found = self.findings[part]
+        return [Text(one.words, "Holds" if one.holds else "Differs") for one in found]
+
+    def _beside(
+        self,
+        published: dict[str, Any],
+        ours: dict[str, dict[str, list[float]]],
+        rate: str,
+        *,
+        digits: int,
+    ) -> Table:
+        rows = []
+        for name, figures in ours[rate].items():
+            rows.append((name, *(f"{figure:,.1f}" for figure in figures)))
+            theirs = published[rate].get(name)
+            if theirs is not None:
+                gaps = (figure - printed for figure, printed in zip(figures, theirs, strict=True))
+                rows.append(("  paper", *(f"{printed:,.1f}" for printed in theirs)))
+                rows.append(("  difference", *(f"{gap:+,.1f}" for gap in gaps)))
+        return Table(f"{rate} perturbed, beside the published figures", ("", *METHODS), tuple(rows))
+
+    def _crossed(self) -> list[Block]:
+        theirs = self.published["table2_cross_classification_20pct_random_swap"]
+        rows = []
+        for name, ours, printed in zip(BINS, self.table2["counts"], theirs["counts"], strict=True):
+            cells = (f"{one:,} ({other:,})" for one, other in zip(ours, printed, strict=True))
+            rows.append((name, *cells))
+        caption = "Sample uniques by exact risk (rows) and the paper's estimate (columns); published in brackets"
+        ranks = (
+            f"Spearman here {self.table2['spearman']:.2f} (paper {theirs['spearman']:.2f}); uniques"
+            f" {self.table2['total']:,} (paper {theirs['total']:,})."
+        )
+        return [Table(caption, ("exact risk", *BINS), tuple(rows)), Text(ranks)]
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write the page, the figures as PNG and SVG, and the JSON; return what was written."""
+        out = Path(folder).expanduser()
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"Cannot write to {str(out)!r}: {error.strerror}."
+            raise FileError(message) from None
+        lead = (
+            "Every table and figure of Shlomo and Skinner (2010) on a synthetic census of"
+            f" {self.study.population.total:,} invented people, a sample of"
+            f" {len(self.study.sample):,}. The census extract behind the paper is not public, so that"
+            " patterns can be compared and figures cannot be equal."
+        )
+        texts = {
+            "paper.html": render("The paper, re-run", lead, self.sections()),
+            "paper.json": json.dumps(self.as_data(), indent=1),
+        }
+        written = []
+        for name, text in texts.items():
+            with whole(out / name) as path:
+                path.write_text(text, encoding="utf-8")
+            written.append(out / name)
+        need("vl_convert", extra="plot")
+        for name, one in self.charts().items():
+            for kind in ("png", "svg"):
+                with whole(out / f"{name}.{kind}") as path:
+                    one.save(str(path), format=kind)
+                written.append(out / f"{name}.{kind}")
+        return written
+
+
+def run_paper(
+    *,
+    scale: float = 1.0,
+    rng: RandomSource = 2010,
+    announce: Callable[[str], None] = lambda _: None,
+) -> Paper:
+    """Return every table and figure of the paper, for a sample of the synthetic census.
+
+    `announce` is told each of STEPS as it begins.
+    """
+    seed, steps = seed_of(rng), iter(STEPS)
+    announce(next(steps))
+    census = synthetic_census(size=max(round(PAPER_SIZE * scale), 1000))
+    population = count(census, keys=census.columns)
+    people = bernoulli_sample(census, fraction=FRACTION, rng=seed)
+    study = Study(read(people, keys=population.space, fraction=FRACTION), population, seed)
+    announce(next(steps))
+    table1 = dict(study.table1())
+    announce(next(steps))
+    table2 = study.table2()
+    announce(next(steps))
+    table3 = study.table3()
+    announce(next(steps))
+    releases = compare(
+        study.sample,
+        map_candidates(study.sample),
+        loss=("lad", "ethnicity"),
+        population=population,
+        replications=3,
+        rng=seed,
+    )
+    announce(next(steps))
+    draws = generator(seed, "many keys").integers(2**63)
+    size = max(round(100_000 * scale), 1000)
+    curve = binary_keys_experiment(
+        population=size, sample=size // 50, keys=KEYS, thetas=THETAS, rng=int(draws)
+    )
+    return Paper(study, table1, table2, table3, releases, curve)
+
+
+def map_candidates(sample: Microdata) -> dict[str, Any]:
+    """Return the sixteen releases of the paper's map, labelled as there.
+
+    Targeted ones of 2 % and 5 % move the minority groups at the rate over their share.
+    """
+    position = sample.space.index("ethnicity")
+    majority = sample.space["ethnicity"].code("White British")
+    share = float(np.mean(sample.codes[:, position] != majority))
+    candidates: dict[str, Any] = {}
+    for percent in (2, 5, 10, 20):
+        rate = percent / 100
+        first = min(rate / share, 1.0)
+        candidates[f"RS{percent}"] = Swap("lad", rate=rate)
+        candidates[f"RP{percent}"] = Pram("lad", stay=1 - rate)
+        candidates[f"TS{percent}"] = Swap("lad", rate=aimed(0.0, first))
+        candidates[f"TP{percent}"] = Pram("lad", stay=aimed(1.0, 1 - first))
+    candidates["TS10"] = Swap("lad", rate=aimed(0.0, 0.75))
+    candidates["TP10"] = Pram("lad", stay=aimed(1.0, 0.25), blend=0.85)
+    candidates["TS20"] = Swap("lad", rate=aimed(0.07, 1.0))
+    candidates["TP20"] = Pram("lad", stay=aimed(0.93, 0.0), blend=1.0)
+    return candidates
