@@ -151,8 +151,6 @@ class Paper:
         published: dict[str, Any],
         ours: dict[str, dict[str, list[float]]],
         rate: str,
-        *,
-        digits: int,
     ) -> Table:
         rows = []
         for name, figures in ours[rate].items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -68,7 +68,10 @@ class Release:
                 " released one with keys=original.space."
             )
             raise InputError(message)
-        if released.fraction != original.fraction or not np.array_equal(
+        if released.fraction is None and released.weights is None:  # sampled as the original was
+            sampled = replace(released, fraction=original.fraction, weights=original.weights)
+            object.__setattr__(self, "released", sampled)
+        elif released.fraction != original.fraction or not np.array_equal(
             released.weights,  # type: ignore[arg-type]
             original.weights,  # type: ignore[arg-type]
         ):
