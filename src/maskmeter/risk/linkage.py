@@ -67,7 +67,7 @@ def linkage_probability(
     check_data(data)
     counts = population_of(data, population)
     uniques = Uniques.against(counts, data, misclassification)
-    held = counts if register is None else population_of(data, register)
+    held = counts if register is None else register.onto(uniques.released.space)
     m, u, p = formulas.agreement(
         stay=uniques.stay,
         released=uniques.expected,
@@ -195,7 +195,7 @@ def linkage_trial(
         raise InputError(message)
     own = uniques.own
     stayed = (original.codes == uniques.released.codes).all(axis=1)[uniques.records] & (own > 0)
-    known = population_of(release, held).lookup(uniques.cells).astype(np.float64)
+    known = held.onto(original.space).lookup(uniques.cells).astype(np.float64)
     draws = generator(seed_of(rng), "linkage trial")
     # Targets who match, then the one in F_j of them who is the record's own unit.
     matched = draws.multinomial(number, np.append(known, held.total - known.sum()) / held.total)

@@ -1,0 +1,92 @@
+"""Linkage by exact matching, and an intruder who tries it."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import maskmeter as mm
+
+
+@pytest.fixture(scope="module")
+def sample(census, population):
+    people = mm.bernoulli_sample(census, fraction=0.01, rng=4)
+    return mm.read(people, keys=population.space, fraction=0.01)
+
+
+def test_the_chance_of_a_right_link_is_stay_over_released_count(sample, population):
+    release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
+    linkage = mm.linkage_probability(release, population)
+
+    assert linkage.by_cell == pytest.approx(mm.approximate_risk(release, population).by_cell)
+    assert linkage.p == pytest.approx(0.01 / len(sample))
+    some = linkage.by_cell > 0
+    m, u, p = linkage.m[some], linkage.u[some], linkage.p[some]
+    assert linkage.by_cell[some] == pytest.approx(m * p / (m * p + u * (1 - p)))
+
+
+def test_it_does_not_matter_which_register_the_intruder_holds(census, sample, population):
+    """m and u depend on the register, phi does not."""
+    half = mm.count(mm.bernoulli_sample(census, fraction=0.5, rng=9), keys=population.space)
+    release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
+    whole = mm.linkage_probability(release, population)
+    other = mm.linkage_probability(release, population, register=half)
+
+    assert other.by_cell == pytest.approx(whole.by_cell)
+    assert not np.allclose(other.m, whole.m)
+
+
+@pytest.mark.parametrize("step", [mm.Pram("lad", stay=0.8), mm.Swap("lad", rate=0.2)])
+def test_a_trial_finds_what_the_closed_form_expects(sample, population, step, seed):
+    """A 99 % interval: three trials in a hundred thousand miss it three times in a row, so two of
+    three must hold; a matrix with a fifth less staying, or more, is always rejected."""
+    agreed = 0
+    for run in range(3):
+        release = step.apply(sample, rng=seed + run)
+        trial = mm.linkage_trial(release, population, rng=seed + run)
+        agreed += trial.agrees
+        assert trial.targets == population.total
+        assert trial.share == trial.right / trial.claims
+        for stay in (0.64, 0.96):
+            off = mm.Misclassification({"lad": mm.stay_or_move(11, stay=stay)})
+            wrong = mm.linkage_trial(release, population, misclassification=off, rng=seed + run)
+            assert not wrong.agrees
+    assert agreed >= 2
+
+
+def test_a_trial_from_a_frame_and_with_a_register(census, sample, population):
+    release = mm.Pram("lad", stay=0.8).apply(sample, rng=1)
+    register = census.filter(pl.col("age") == "30-34")
+    trial = mm.linkage_trial(release, census, register=register, targets=50_000, rng=1)
+    same = mm.linkage_trial(release, population, rng=1)
+
+    assert trial.targets == 50_000
+    assert 0 < trial.claims < 50_000
+    assert "claims were right" in trial.summary()
+    assert same.to_frame().rows()[0] == ("observed", same.share)
+    assert same.tau == mm.exact_risk(release, population).total
+    assert same.plot().to_dict()["title"]["text"] == "An intruder's trial"
+    assert same._repr_html_().startswith("<p>Of 1,468,255 targets")
+
+
+def test_no_claims_are_no_evidence():
+    space = mm.KeySpace([mm.Key("age", [1, 2])])
+    sample = mm.Microdata(space, [[0], [0], [1], [1]], fraction=0.5)
+    population = mm.KeyTable.of(space, [[0], [1]] * 4)
+    trial = mm.linkage_trial(sample, population, rng=1)
+
+    assert trial.claims == 0
+    assert np.isnan(trial.share)
+    assert trial.interval == (0.0, 1.0)
+
+
+def test_trials_that_are_none(sample, population):
+    with pytest.raises(mm.MaskmeterError, match="Give a release or a sample"):
+        mm.linkage_trial(population, population)
+    with pytest.raises(mm.MaskmeterError, match="`targets` must be a whole number"):
+        mm.linkage_trial(sample, population, targets=0)
+    with pytest.raises(mm.MaskmeterError, match="give a release"):
+        mm.linkage_trial(
+            sample, population, misclassification={"lad": mm.stay_or_move(11, stay=0.9)}
+        )
