@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -54,21 +56,50 @@ def test_wrong_usage_ends_with_code_two_and_without_a_traceback(arguments):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["paper", "--help"]])
 def test_help_has_an_example(arguments):
     done = run(*arguments)
 
     assert done.returncode == 0
-    assert "maskmeter demo" in done.stdout
+    assert re.search("maskmeter (demo|paper)", done.stdout)
+
+
+def test_paper_prints_tables_that_fit_and_writes_what_it_says(tmp_path):
+    done = run("paper", "--scale", "0.005", "--out", str(tmp_path / "out"))
+
+    assert done.returncode == 0
+    assert done.stderr == ""
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("Wrote ")]
+    assert max(map(len, lines)) <= 80
+    assert "tau*_CC (2.9)" in done.stdout
+    assert "Holds: " in done.stdout
+    wrote = re.findall(r"Wrote (.*)", done.stdout)
+    assert {Path(path).name for path in wrote} == {one.name for one in (tmp_path / "out").iterdir()}
+
+
+def test_paper_gives_the_same_figures_to_machines_whenever_it_is_run():
+    first, second = (run("paper", "--scale", "0.005", "--json") for _ in range(2))
+
+    assert first.stdout == second.stdout
+    assert set(json.loads(first.stdout)["table1"]) == {"tau_star", "columns", "10%", "20%"}
+
+
+def test_a_page_that_cannot_be_written_is_said_in_a_line(tmp_path):
+    (tmp_path / "taken").write_text("x")
+    done = run("paper", "--scale", "0.005", "--out", str(tmp_path / "taken" / "out"))
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("maskmeter: Cannot write to")
+    assert "Traceback" not in done.stderr
 
 
 def test_version():
     assert run("--version").stdout.startswith("maskmeter, version ")
 
 
-def test_interrupting_ends_with_code_130():
+def test_interrupting_ends_with_code_130_and_leaves_nothing_behind(tmp_path):
     with subprocess.Popen(  # noqa: S603 - our own command
-        [*COMMAND, "demo", "--scale", "10"],
+        [*COMMAND, "paper", "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -80,3 +111,4 @@ def test_interrupting_ends_with_code_130():
     assert process.returncode == 130
     assert "Interrupted." in complaint
     assert "Traceback" not in complaint
+    assert not list(tmp_path.iterdir())

@@ -27,7 +27,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of words under a head; the first column names the row."""
+    """Rows of words under a head; the first column names the row, indented if it belongs to the last."""
 
     caption: str
     head: tuple[str, ...]
@@ -111,6 +111,9 @@ table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular
 caption { text-align: left; color: var(--soft); padding-bottom: .35rem; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
 th:first-child { text-align: left; font-weight: 600; }
+tbody th, tbody td { border-bottom: 0; border-top: 1px solid var(--line); }
+tr.sub th, tr.sub td { border-top: 0; padding-block: 0 .15rem; color: var(--soft); font-weight: 400; font-size: .92em; }
+tr.sub th { padding-left: 1.7rem; }
 thead th { border-bottom: 2px solid var(--soft); vertical-align: bottom; }
 figure { margin: 1.5rem 0; }
 figcaption { color: var(--soft); margin-top: .35rem; }
@@ -151,7 +154,7 @@ _PAGE = """<!DOCTYPE html>
 <thead><tr>{% for cell in block.head %}<th scope="col">{{ cell }}</th>{% endfor %}</tr></thead>
 <tbody>
 {% for row in block.rows %}
-<tr><th scope="row">{{ row[0] }}</th>{% for cell in row[1:] %}<td>{{ cell }}</td>{% endfor %}</tr>
+<tr{% if row[0].startswith(" ") %} class="sub"{% endif %}><th scope="row">{{ row[0] }}</th>{% for cell in row[1:] %}<td>{{ cell }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody>
 </table>

@@ -78,7 +78,7 @@ class Paper:
     def as_data(self) -> dict[str, Any]:
         """Return all figures under the names of the published ones."""
         tau_star = self.study.tau_star
-        return {
+        figures = {
             "design": {
                 "N": self.study.population.total,
                 "n": len(self.study.sample),
@@ -95,6 +95,7 @@ class Paper:
                 for one in found
             ],
         }
+        return dict(_plain(figures))
 
     def charts(self) -> dict[str, Any]:
         """Return the three figures."""
@@ -160,7 +161,9 @@ class Paper:
                 gaps = (figure - printed for figure, printed in zip(figures, theirs, strict=True))
                 rows.append(("  paper", *(f"{printed:,.1f}" for printed in theirs)))
                 rows.append(("  difference", *(f"{gap:+,.1f}" for gap in gaps)))
-        return Table(f"{rate} perturbed, beside the published figures", ("", *METHODS), tuple(rows))
+        return Table(
+            f"{rate} perturbed, beside the published figures", ("measure", *METHODS), tuple(rows)
+        )
 
     def _crossed(self) -> list[Block]:
         theirs = self.published["table2_cross_classification_20pct_random_swap"]
@@ -245,6 +248,15 @@ def run_paper(
         population=size, sample=size // 50, keys=KEYS, thetas=THETAS, rng=int(draws)
     )
     return Paper(study, table1, table2, table3, releases, curve)
+
+
+def _plain(figures: Any) -> Any:  # noqa: ANN401 - what JSON holds
+    """Return figures as JSON can hold them: what is not a number is null."""
+    if isinstance(figures, dict):
+        return {name: _plain(one) for name, one in figures.items()}
+    if isinstance(figures, list):
+        return [_plain(one) for one in figures]
+    return None if isinstance(figures, float) and not np.isfinite(figures) else figures
 
 
 def map_candidates(sample: Microdata) -> dict[str, Any]:

@@ -1,0 +1,152 @@
+"""The paper re-run: findings that must hold, the figures' names, and a page that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import maskmeter as mm
+from maskmeter.page import Figure, Section, Table, Text, render
+from maskmeter.paper import STEPS, findings, run_paper
+from maskmeter.paper.report import map_candidates
+from maskmeter.paper.tables import METHODS, RATES, Study
+
+
+@pytest.fixture(scope="module")
+def study(census, population, seed):
+    people = mm.bernoulli_sample(census, fraction=0.01, rng=seed)
+    return Study(mm.read(people, keys=population.space, fraction=0.01), population, seed)
+
+
+@pytest.fixture(scope="module")
+def table1(study):
+    return dict(study.table1())
+
+
+def test_findings_of_table_one_hold(table1):
+    """Bounds are far from what was seen over four samples: 0.2 % where 0.5 % is allowed, 6 where 3
+    is, 6 % where 15 % is; targeted designs leave less than half of the risk of random ones."""
+    found = findings.of_table1(table1)
+    held = [one.holds for one in found]
+
+    assert held[:3] == [True] * 3
+    assert held[4:] == [True] * 3
+    assert not held[3]  # (2.6) raw, under targeting: the page says why
+    assert "negative" in found[3].words
+
+
+def test_table_one_has_the_paper_s_rows_and_ours(table1):
+    for rate in RATES:
+        assert list(table1[rate])[:8] == [
+            "tau (2.8)", "(2.5)", "(2.6)", "(2.7)", "tau*_CC (2.9)", "(2.2)", "naive", "adjusted",
+        ]  # fmt: skip
+        rows = {name: np.array(figures) for name, figures in table1[rate].items()}
+        assert all(len(figures) == len(METHODS) for figures in rows.values())
+        assert np.all(rows["interval, low"] < rows["estimate, default"])
+        assert np.all(rows["interval, high"] > rows["estimate, default"])
+
+
+def test_estimated_risk_ranks_records_as_the_exact_one_does(study):
+    table = study.table2()
+
+    assert table["spearman"] >= 0.85
+    assert table["spearman, default"] >= 0.80
+    assert np.sum(table["counts"]) == np.sum(table["default counts"]) == table["total"]
+    assert findings.of_table2(table)[0].holds
+
+
+def test_information_loss_grows_with_the_rate(study):
+    table = study.table3()
+    more, majority, _ = findings.of_table3(table)  # that of a small group is noise in some samples
+
+    assert more.holds
+    assert majority.holds
+    assert table["10%"]["BVR White British"][2] == 0
+    assert all(99 > raad > 90 for raad in table["20%"]["RAAD lad x ethnicity"])
+
+
+def test_random_releases_are_dominated(study, population, seed):
+    found = mm.compare(
+        study.sample,
+        map_candidates(study.sample),
+        loss=("lad", "ethnicity"),
+        population=population,
+        replications=3,
+        rng=seed,
+    )
+
+    assert len(found.points) == 16
+    assert findings.of_map(found)[0].holds
+    for rate in (2, 5, 10, 20):
+        assert found[f"TS{rate}"].risk < found[f"RS{rate}"].risk
+        assert found[f"TP{rate}"].risk < found[f"RP{rate}"].risk
+
+
+@pytest.fixture(scope="module")
+def small():
+    seen = []
+    paper = run_paper(scale=0.02, rng=5, announce=seen.append)
+    assert tuple(seen) == STEPS
+    return paper
+
+
+def test_figures_have_the_names_of_the_published_ones(small):
+    data, published = small.as_data(), small.published
+    json.dumps(data, allow_nan=False)
+
+    for part in ("table1", "table3_information_loss"):
+        for rate in RATES:
+            assert set(published[part][rate]) <= set(data[part][rate])
+    assert "tau_star" in data["table1"]
+    cross = "table2_cross_classification_20pct_random_swap"
+    assert set(published[cross]) - {"rows", "columns"} <= set(data[cross])
+    labels = {row["label"] for row in data["risk_utility_map"]}
+    assert labels == set(published["risk_utility_map_points"])
+    assert all({"claim", "holds", "figure"} <= set(one) for one in data["findings"])
+
+
+def test_a_page_and_its_figures_are_written(small, tmp_path):
+    written = small.write(tmp_path / "out")
+    page = (tmp_path / "out" / "paper.html").read_text(encoding="utf-8")
+
+    assert {path.name for path in written} == {
+        "paper.html", "paper.json", "records.png", "records.svg", "map.png", "map.svg",
+        "many_keys.png", "many_keys.svg",
+    }  # fmt: skip
+    assert all(path.stat().st_size > 1000 for path in written)
+    assert "default-src 'none'" in page
+    body = page.split("<script>")[0]
+    assert body.count("<table>") == 5
+    assert body.count("<figure>") == 3
+    assert not re.findall(r'(?:src|href)="', body)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(mm.MaskmeterError, match="Cannot write to"):
+        small.write(tmp_path / "file" / "out")
+
+
+def test_what_a_page_is_given_is_escaped():
+    chart = small_chart("</script><b>")
+    blocks = (
+        Text("<i>"),
+        Table("<u>", ("<b>", "x"), (("<s>", "1"), ("  <q>", "2"))),
+        Figure("<p>", chart),
+    )
+    page = render("<h1>", "<lead>", [Section("<sec>", blocks)])
+    body = page.split("<script>")[0]
+
+    for raw in ("<i>", "<u>", "<b>", "<s>", "<q>", "<lead>", "<sec>"):
+        assert raw not in body
+    assert "</script><b>" not in page
+    assert 'class="sub"' in page
+
+
+def small_chart(title):
+    sample = mm.Microdata(mm.KeySpace([mm.Key("a", [1, 2])]), [[0], [1]], fraction=0.1)
+    return (
+        mm.exact_risk(sample, mm.KeyTable.of(sample.space, [[0], [1]]))
+        .plot()
+        .properties(title=title)
+    )
