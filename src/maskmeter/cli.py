@@ -86,8 +86,10 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
     Example:
       maskmeter paper --out paper/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.paper import STEPS, run_paper  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.paper import STEPS, check_folder, run_paper  # noqa: PLC0415 - --help must not wait for numpy
 
+    if out is not None:
+        check_folder(out)  # before a minute's work
     with _progress(STEPS, quiet=quiet) as announce:
         found = run_paper(scale=scale, rng=seed, announce=announce)
         written = found.write(out) if out is not None else []

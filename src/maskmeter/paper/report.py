@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -180,12 +181,8 @@ class Paper:
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write the page, the figures as PNG and SVG, and the JSON; return what was written."""
-        out = Path(folder).expanduser()
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            message = f"Cannot write to {str(out)!r}: {error.strerror}."
-            raise FileError(message) from None
+        out = check_folder(folder)
+        out.mkdir(parents=True, exist_ok=True)
         lead = (
             "Every table and figure of Shlomo and Skinner (2010) on a synthetic census of"
             f" {self.study.population.total:,} invented people, a sample of"
@@ -208,6 +205,16 @@ class Paper:
                     one.save(str(path), format=kind)
                 written.append(out / f"{name}.{kind}")
         return written
+
+
+def check_folder(folder: str | Path) -> Path:
+    """Return a folder that can be written to, now or once it is made."""
+    out = Path(folder).expanduser()
+    there = next(one for one in (out, *out.absolute().parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        message = f"Cannot write to {str(out)!r}: {str(there)!r} is not a folder, or is not yours."
+        raise FileError(message)
+    return out
 
 
 def run_paper(
