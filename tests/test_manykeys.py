@@ -44,7 +44,9 @@ def test_a_curve_says_where_it_peaks(curve):
 
 @pytest.mark.full
 def test_the_paper_s_figure(seed):
-    curve = mm.binary_keys_experiment(keys=(20, 25, 30), thetas=(0.0, 0.01, 0.05, 0.1), rng=seed)
+    curve = mm.binary_keys_experiment(
+        keys=(20, 24, 28, 30), thetas=(0.0, 0.01, 0.05, 0.1), rng=seed
+    )
     peaks = {theta: number for theta, number, _ in curve.peaks().iter_rows()}
     (thirty,) = [s for s in curve.subsets if s.number == 30 and s.theta == 0]
 

@@ -89,7 +89,8 @@ def test_random_releases_are_dominated(study, population, seed):
 def small():
     seen = []
     paper = run_paper(scale=0.02, rng=5, announce=seen.append)
-    assert tuple(seen) == STEPS
+    assert tuple(one for one in seen if one in STEPS) == STEPS
+    assert len(seen) > 30  # the longer steps say how far they are
     return paper
 
 

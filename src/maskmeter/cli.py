@@ -130,7 +130,9 @@ def _progress(steps: tuple[str, ...], *, quiet: bool) -> Iterator[Callable[[str]
     hidden = quiet or not console.is_terminal
     with Progress(console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task(steps[0], total=len(steps))
-        yield lambda step: bar.update(task, description=step, completed=steps.index(step))
+        yield lambda step: bar.update(
+            task, description=step, completed=steps.index(step) if step in steps else None
+        )
 
 
 def _print_table(found: Demo) -> None:

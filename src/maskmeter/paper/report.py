@@ -45,7 +45,7 @@ STEPS = (
     "Figure 3: many keys",
 )
 THETAS = (0.0, 0.01, 0.05, 0.1)
-KEYS = (5, 8, 11, 15, 20, 25, 30)
+KEYS = (5, 8, 11, 15, 20, 24, 28, 30)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +225,7 @@ def run_paper(
 ) -> Paper:
     """Return every table and figure of the paper, for a sample of the synthetic census.
 
-    `announce` is told each of STEPS as it begins.
+    `announce` is told each of STEPS as it begins, and what is done within the longer ones.
     """
     seed, steps = seed_of(rng), iter(STEPS)
     announce(next(steps))
@@ -234,7 +234,7 @@ def run_paper(
     people = bernoulli_sample(census, fraction=FRACTION, rng=seed)
     study = Study(read(people, keys=population.space, fraction=FRACTION), population, seed)
     announce(next(steps))
-    table1 = dict(study.table1())
+    table1 = dict(study.table1(announce))
     announce(next(steps))
     table2 = study.table2()
     announce(next(steps))
@@ -247,12 +247,18 @@ def run_paper(
         population=population,
         replications=3,
         rng=seed,
+        progress=lambda point: announce(f"{STEPS[4]}: {point.label}"),
     )
     announce(next(steps))
     draws = generator(seed, "many keys").integers(2**63)
     size = max(round(100_000 * scale), 1000)
     curve = binary_keys_experiment(
-        population=size, sample=size // 50, keys=KEYS, thetas=THETAS, rng=int(draws)
+        population=size,
+        sample=size // 50,
+        keys=KEYS,
+        thetas=THETAS,
+        rng=int(draws),
+        progress=lambda one: announce(f"{STEPS[-1]}: {one.number}, theta {one.theta:g}"),
     )
     return Paper(study, table1, table2, table3, releases, curve)
 

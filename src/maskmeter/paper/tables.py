@@ -137,10 +137,15 @@ class Study:
             for rate in RATES
         }
 
-    def table1(self) -> Iterator[tuple[str, dict[str, list[float]]]]:
+    def table1(
+        self, announce: Callable[[str], None] = lambda _: None
+    ) -> Iterator[tuple[str, dict[str, list[float]]]]:
         """Yield each rate with its rows, a figure for each method."""
         for rate in RATES:
-            found = [_quiet(self.columns[rate][m].rows, self.model) for m in METHODS]
+            found = []
+            for method in METHODS:
+                announce(f"Table 1: {method}, {rate}")
+                found.append(_quiet(self.columns[rate][method].rows, self.model))
             yield rate, {name: [rows[name] for rows in found] for name in found[0]}
 
     @property
