@@ -46,7 +46,14 @@ def test_demo_gives_the_same_figures_to_machines_whenever_it_is_run():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["demo", "--scale", "0"], ["demo", "--seed", "x"], ["nothing"], [], ["demo", "--colour"]],
+    [
+        ["demo", "--scale", "0"],
+        ["paper", "--scale", "nan"],
+        ["demo", "--seed", "x"],
+        ["nothing"],
+        [],
+        ["demo", "--colour"],
+    ],
 )
 def test_wrong_usage_ends_with_code_two_and_without_a_traceback(arguments):
     done = run(*arguments)
@@ -65,7 +72,7 @@ def test_help_has_an_example(arguments):
 
 
 def test_paper_prints_tables_that_fit_and_writes_what_it_says(tmp_path):
-    done = run("paper", "--scale", "0.005", "--out", str(tmp_path / "out"))
+    done = run("paper", "--scale", "0.01", "--out", str(tmp_path / "out"))
 
     assert done.returncode == 0
     assert done.stderr == ""
@@ -78,7 +85,7 @@ def test_paper_prints_tables_that_fit_and_writes_what_it_says(tmp_path):
 
 
 def test_paper_gives_the_same_figures_to_machines_whenever_it_is_run():
-    first, second = (run("paper", "--scale", "0.005", "--json") for _ in range(2))
+    first, second = (run("paper", "--scale", "0.01", "--json") for _ in range(2))
 
     assert first.stdout == second.stdout
     assert set(json.loads(first.stdout)["table1"]) == {"tau_star", "columns", "10%", "20%"}
@@ -86,7 +93,7 @@ def test_paper_gives_the_same_figures_to_machines_whenever_it_is_run():
 
 def test_a_page_that_cannot_be_written_is_said_in_a_line(tmp_path):
     (tmp_path / "taken").write_text("x")
-    done = run("paper", "--scale", "0.005", "--out", str(tmp_path / "taken" / "out"))
+    done = run("paper", "--scale", "0.01", "--out", str(tmp_path / "taken" / "out"))
 
     assert done.returncode == 1
     assert done.stderr.startswith("maskmeter: Cannot write to")

@@ -133,9 +133,10 @@ def test_the_least_loss_that_meets_the_target_is_found(world):
     meeting = path.filter(pl.col("share") <= share)
     assert found.loss == meeting["loss"].min()
     assert found.label == meeting.sort("loss")["label"][0]
-    assert {label.rsplit(" ", 1)[0] for label in path["label"]} == {
+    assert {label.rsplit(" ", 1)[0] for label in path["label"][1:]} == {
         "random swap", "random pram", "targeted swap", "targeted pram",
     }  # fmt: skip
+    assert path["label"][0] == "no protection"
     assert "loses least" in found.summary()
     assert f"{len(path)} releases were tried" in found.summary()
 
@@ -207,6 +208,8 @@ def test_a_target_that_nothing_meets_is_said(world):
         ({"family": "lad"}, "must be an mm.Family"),
         ({"family": mm.Family("lad"), "max_share": 0.1}, "one of the two"),
         ({"candidates": []}, "dictionary of candidates"),
+        ({"candidates": {1: mm.Swap("lad", 0.1), "1": mm.Swap("lad", 0.2)}}, "read the same"),
+        ({"candidates": CANDIDATES, "progress": 3}, "`progress` must be a function"),
         ({"family": mm.Family("lad"), "loss": "lad"}, "pair of columns"),
         ({"family": mm.Family("lad"), "measure": "aad"}, "`measure` must be one of"),
         ({"family": mm.Family("lad"), "max_total": -1}, "from 0 to inf"),
@@ -222,8 +225,59 @@ def test_searches_that_are_none(world, options, message):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"methods": ("recode",)}, '"swap", "pram" or both'), ({"target": "lad"}, "another key")],
+    [
+        ({"methods": ("recode",)}, '"swap", "pram" or both'),
+        ({"methods": None}, '"swap", "pram" or both'),
+        ({"target": "lad"}, "another key"),
+        ({"target": ("sex", "age")}, "name of one key"),
+        ({"within": ("sex",)}, "`within` is for swaps"),
+    ],
 )
 def test_families_that_are_none(options, message):
     with pytest.raises(mm.MaskmeterError, match=message):
         mm.Family("lad", **options)
+
+
+def test_a_file_that_meets_the_target_is_left_alone(world):
+    sample, population = world
+    found = mm.find_release(
+        sample, family=mm.Family("lad"), max_share=1.0, loss=LOSS, population=population
+    )
+
+    assert found.label == "no protection"
+    assert found.loss == 0
+    assert not found.release.changed.any()
+    assert "without protection" in found.summary()
+    assert found._repr_html_().startswith("<p>The file meets")
+
+
+def test_no_more_is_moved_than_it_takes(world):
+    """A table that does not see the key is unchanged at every rate: the lowest one is chosen."""
+    sample, population = world
+    share = 0.8 * mm.exact_risk(sample, population).share
+    found = mm.find_release(
+        sample,
+        family=mm.Family("lad", methods="swap"),
+        max_share=share,
+        loss=("age", "marital"),
+        population=population,
+        rng=1,
+    )
+    rates = found.path.filter(pl.col("share") <= share)["changed"]
+
+    assert found.loss == 0
+    assert found.release.changed.mean() == rates.min()
+
+
+def test_what_speaks_against_the_estimates_is_said(world):
+    sample, _ = world
+    weak = mm.fit_loglinear(sample, "independence")
+    with pytest.warns(errors.WeakFitWarning):
+        found = mm.compare(sample, CANDIDATES, loss=LOSS, model=weak, rng=5)
+    assert len(found.cautions) == 1
+    assert "Caution: z2 is" in found.summary()
+    with pytest.warns(errors.WeakFitWarning):
+        chosen = mm.find_release(
+            sample, candidates=CANDIDATES, max_total=1e9, loss=LOSS, model=weak, rng=5
+        )
+    assert "Caution: z2 is" in chosen.summary()

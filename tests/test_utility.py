@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -171,7 +172,7 @@ def test_charts_draw_what_the_frames_hold(census):
         ({"rows": "lad"}, "both `rows` and `columns`"),
         ({"rows": "lad", "columns": "works"}, "Did you mean 'work'"),
         ({"variables": ["lad"]}, "at least two"),
-        ({"variables": "lad"}, "at least two"),
+        ({"variables": "lad"}, "`variables` must be a list"),
         ({"rows": "lad", "columns": "one"}, "same value of 'one'"),
     ],
 )
@@ -206,3 +207,71 @@ def test_only_releases_have_a_loss():
         mm.information_loss(pl.DataFrame())
     with pytest.raises(mm.MaskmeterError, match="Give a release"):
         mm.regression_loss(pl.DataFrame(), "pay", ["lad"])
+
+
+def test_columns_of_every_kind(census):
+    """Missing values, declared orders, dates and nullable types; and nothing of them in a repr."""
+    frame = mm.bernoulli_sample(census, fraction=0.001, rng=1).to_pandas()
+    size = len(frame)
+    frame["nullable"] = pd.array([1, None] * (size // 2) + [1] * (size % 2), dtype="Int64")
+    frame["level"] = pd.Categorical(["lo", "mid", "hi"] * (size // 3) + ["hi"] * (size % 3), ["lo", "mid", "hi"], ordered=True)  # fmt: skip
+    frame["day"] = pd.date_range("2026-01-01", periods=size).normalize()
+    frame["lists"] = [[1]] * size
+    sample = mm.read(frame, keys=["lad", "sex"], fraction=0.001)
+    release = mm.Swap("lad", rate=0.3).apply(sample, rng=1)
+
+    for name in ("nullable", "level", "day"):
+        assert mm.information_loss(release, rows="lad", columns=name).raad < 100
+    loss = mm.information_loss(release, rows="lad", columns="level")
+    assert list(loss.bvr) == ["lo", "mid", "hi"]
+    assert repr(loss.columns) == "Variable(level: 3 categories)"
+    with pytest.raises(mm.MaskmeterError, match=r"'lists'|lists"):
+        mm.information_loss(release, rows="lad", columns="lists")
+    with pytest.raises(mm.MaskmeterError, match="No column named"):
+        mm.information_loss(release, rows=["lad"], columns="sex")
+
+
+def test_association_that_is_all_lost():
+    frame = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f", "m"] * 50})
+    sample = mm.read(frame, keys=["lad", "sex"], fraction=0.1)
+    one = np.array([[1.0, 0.0], [1.0, 0.0]])
+    moved = sample.with_codes(np.column_stack([np.zeros(100, int), sample.codes[:, 1]]))
+    loss = mm.information_loss(mm.Release(sample, moved, {"lad": one}), rows="lad", columns="sex")
+
+    assert loss.rcv == -100
+    assert set(loss.bvr.values()) == {-100.0}
+
+
+@pytest.mark.parametrize(
+    ("response", "options", "message"),
+    [
+        ("same", {}, "same for all records"),
+        ("exact", {}, "without error"),
+        ("pay", {"numeric": ["zzz"]}, "No predictor named 'zzz'"),
+    ],
+)
+def test_regressions_that_say_nothing(response, options, message):
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "lad": ["a", "b"] * 50,
+            "same": [1] * 100,
+            "exact": [1, 2] * 50,
+            "pay": rng.normal(size=100),
+        }
+    )
+    still = mm.read(frame, keys=["lad"], fraction=0.1)
+    with pytest.raises(mm.MaskmeterError, match=message):
+        mm.regression_loss(mm.Release(still, still, {}), response, ["lad"], **options)
+
+
+def test_a_predictor_with_hundreds_of_categories_is_refused():
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"lad": ["a", "b"] * 500, "pay": rng.normal(size=1000), "wide": rng.normal(size=1000)}
+    )
+    still = mm.read(frame, keys=["lad"], fraction=0.1)
+    release = mm.Release(still, still, {})
+    with pytest.raises(mm.MaskmeterError, match="name it in `numeric`"):
+        mm.regression_loss(release, "pay", ["wide"])
+    assert mm.regression_loss(release, "pay", ["wide"], numeric=["wide"]).attenuation == 1

@@ -80,6 +80,35 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def check_list(value: object, *, name: str) -> list[Any]:
+    """Return a list of at least one, as a list.
+
+    >>> check_list((1, 2), name="keys")
+    [1, 2]
+    """
+    if not isinstance(value, list | tuple | range) or not value:
+        message = f"`{name}` must be a list of at least one, not {shown(value)}."
+        raise InputError(message)
+    return list(value)
+
+
+def check_progress(value: object) -> None:
+    """Refuse what cannot be told of progress."""
+    if value is not None and not callable(value):
+        message = f"`progress` must be a function of one argument, not {shown(value)}."
+        raise InputError(message)
+
+
+def is_pair(given: object) -> bool:
+    """Return True for two names.
+
+    >>> is_pair(("lad", "sex")), is_pair("ab")
+    (True, False)
+    """
+    two = isinstance(given, list | tuple) and len(given) == 2  # noqa: PLR2004 - a pair
+    return two and all(isinstance(name, str) for name in given)  # type: ignore[attr-defined]
+
+
 def shown(value: object) -> str:
     """Return an argument as a message may show it: plain values only, for others may hold data.
 

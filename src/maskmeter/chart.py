@@ -72,11 +72,17 @@ def scatter(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -
     unit = alt.Scale(domain=[0, 1])
     base = alt.Chart(frame, title=alt.Title(title, subtitle=subtitle, anchor="start"))
     points = base.mark_point(color=INK, filled=True, opacity=0.25, size=18).encode(
-        x=alt.X(f"{first}:Q", title=x, scale=unit), y=alt.Y(f"{second}:Q", title=y, scale=unit)
+        x=alt.X(f"{first}:Q", title=x, scale=unit),
+        y=alt.Y(f"{second}:Q", title=y, scale=unit),
+        tooltip=[
+            alt.Tooltip(f"{first}:Q", title=x, format=".3f"),
+            alt.Tooltip(f"{second}:Q", title=y, format=".3f"),
+        ],
     )
     line = alt.Chart().mark_rule(color="#888", strokeDash=[4, 4])
     line = line.encode(x=alt.datum(0), y=alt.datum(0), x2=alt.datum(1), y2=alt.datum(1))
-    return (line + points).properties(width=420, height=420, description=f"{title}. {subtitle}.")
+    drawn = (line + points).properties(width=420, height=420, description=f"{title}. {subtitle}.")
+    return drawn.interactive()
 
 
 def curves(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Any:  # noqa: ANN401 - an Altair chart
@@ -87,11 +93,12 @@ def curves(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) ->
         .mark_line(point=True)
         .encode(
             x=alt.X("number:Q", title=x, axis=alt.Axis(tickMinStep=1)),
-            y=alt.Y("max(matches):Q", title=y),
+            y=alt.Y("max(matches):Q", title=y, scale=alt.Scale(type="symlog")),
             color=alt.Color("error:N", title=None, scale=alt.Scale(scheme="viridis")),
             tooltip=["error:N", "number:Q", alt.Tooltip("max(matches):Q", title=y, format=",.1f")],
         )
         .properties(width=520, height=300, description=f"{title}. {subtitle}.")
+        .interactive()
     )
 
 
@@ -161,10 +168,11 @@ def frontier(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) 
         ],
     )
     names = base.mark_text(align="left", dx=7, dy=-6).encode(**at, text="label:N")
-    return alt.layer(line, *_spreads(base, at, best), points, names).properties(
+    drawn = alt.layer(line, *_spreads(base, at, best), points, names).properties(
         title=alt.Title(title, subtitle=subtitle, anchor="start"),
         description=f"{title}. {subtitle}.",
     )
+    return drawn.interactive()
 
 
 def _spreads(base: Any, at: dict[str, Any], best: dict[str, Any]) -> list[Any]:  # noqa: ANN401 - Altair's own

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
+from math import isfinite
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 import maskmeter
+from maskmeter._optional import need
 from maskmeter.errors import MaskmeterError
 
 if TYPE_CHECKING:
@@ -19,6 +21,14 @@ if TYPE_CHECKING:
     from maskmeter.paper import Paper
 
 REFUSED, INTERRUPTED = 1, 130
+
+
+def _finite(_context: click.Context, _option: click.Parameter, value: float) -> float:
+    """Refuse what is not a number, which a range lets through."""
+    if not isfinite(value):
+        message = "It must be a number."
+        raise click.BadParameter(message)
+    return value
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,6 +49,7 @@ def commands() -> None:
 @click.option(
     "--scale",
     type=click.FloatRange(0.001, 10),
+    callback=_finite,
     default=1.0,
     help="Size of the census against the paper's 1,468,255 people.",
 )
@@ -71,7 +82,8 @@ def demo(*, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=2010, help="Seed of all draws.")
 @click.option(
     "--scale",
-    type=click.FloatRange(0.001, 10),
+    type=click.FloatRange(0.01, 10),
+    callback=_finite,
     default=1.0,
     help="Size of the census against the paper's 1,468,255 people.",
 )
@@ -90,8 +102,10 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
 
     if out is not None:
         check_folder(out)  # before a minute's work
+    need("vl_convert", extra="plot")
     with _progress(STEPS, quiet=quiet) as announce:
         found = run_paper(scale=scale, rng=seed, announce=announce)
+        announce("Writing")
         written = found.write(out) if out is not None else []
     if as_json:
         click.echo(json.dumps(found.as_data(), indent=1))

@@ -28,7 +28,7 @@ class ColumnNotFoundError(MaskmeterError, LookupError):
         self, name: str, columns: Sequence[str], *, what: str = "column", listed: bool = True
     ) -> None:
         spelled = {column.lower(): column for column in columns}
-        near = get_close_matches(name.lower(), list(spelled), n=1)
+        near = get_close_matches(str(name).lower(), list(spelled), n=1)
         hint = f" Did you mean {spelled[near[0]]!r}?" if near else ""
         if not listed:
             super().__init__(f"No {what} named {name!r} among {len(columns):,}.{hint}")

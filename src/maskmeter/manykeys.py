@@ -12,7 +12,14 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._checks import check_choice, check_whole, is_number, shown
+from maskmeter._checks import (
+    check_choice,
+    check_list,
+    check_progress,
+    check_whole,
+    is_number,
+    shown,
+)
 from maskmeter._random import RandomSource, seed_of, uniforms
 from maskmeter.errors import InputError, MaskmeterWarning
 from maskmeter.keys import Key, KeySpace
@@ -65,10 +72,9 @@ class KeyCurve:
 
     @property
     def peak(self) -> KeySubset:
-        """The keys with the most risk under misclassification (the least, in an experiment)."""
-        weakest = min(self.subsets, key=lambda one: np.nan_to_num(one.theta)).theta
-        alike = [s for s in self.subsets if s.theta == weakest or np.isnan(s.theta)]
-        return max(alike, key=lambda one: one.exact)
+        """The keys with the most risk under misclassification, if there is any."""
+        with_error = [one for one in self.subsets if one.theta != 0]
+        return max(with_error or self.subsets, key=lambda one: one.exact)
 
     def peaks(self) -> pl.DataFrame:
         """Return, for each theta, the number of keys at which the risk is largest."""
@@ -115,7 +121,8 @@ class KeyCurve:
             x="Number of keys",
             y="Correct matches",
             title="Risk against the number of keys",
-            subtitle=self.summary().splitlines()[0],
+            subtitle=f"With errors the risk is largest with {self.peak.number} keys"
+            + (f" (theta {self.peak.theta:g})" if self.peak.theta > 0 else ""),
         )
 
     def _repr_html_(self) -> str:
@@ -145,11 +152,12 @@ def binary_keys_experiment(
     """
     check_whole(population, name="population", least=2)
     check_whole(sample, name="sample", least=1)
-    most = max(check_whole(number, name="keys", least=1) for number in keys)
+    check_progress(progress)
+    most = max(check_whole(one, name="keys", least=1) for one in check_list(keys, name="keys"))
     if not is_number(p) or not 0 < p < 1 or sample > population:
         message = "`p` must be between 0 and 1, and the sample no larger than the population."
         raise InputError(message)
-    matrices = {theta: _binary_matrix(theta, p) for theta in thetas}
+    matrices = {theta: _binary_matrix(theta, p) for theta in check_list(thetas, name="thetas")}
     seed = seed_of(rng)
     words = [uniforms(seed, f"key {c}", start=0, stop=population) for c in range(most)]
     units = (np.stack(words, axis=1) < p).astype(np.uint8)
@@ -159,11 +167,12 @@ def binary_keys_experiment(
         space = KeySpace(Key(f"key{c + 1}", (1, 2)) for c in range(number))
         table = KeyTable.of(space, units[:, :number])
         original = Microdata(space, units[chosen, :number], fraction=sample / population)
+        bare = exact_risk(original, table).total
         for theta, P in matrices.items():
             errors = Misclassification(dict.fromkeys(space.names, P) if theta else {}).on(space)
             moved = original.with_codes(errors.draw(original.codes, rng=seed))
             release = Release(original, moved, errors)
-            found.append(_known(_Part(release, None, original), table, float(theta)))
+            found.append(_known(_Part(release, None, original), table, float(theta), bare))
             if progress is not None:
                 progress(found[-1])
     return KeyCurve(tuple(found))
@@ -200,10 +209,15 @@ def risk_by_keys(
     check_data(data)
     check_choice(subsets, Subsets, name="subsets")
     released, original, mechanism = known_mechanism(data, misclassification)
+    if population is not None and not isinstance(population, KeyTable):
+        message = f"Give the population as counts (mm.count), not as a {type(population).__name__}."
+        raise InputError(message)
+    check_progress(progress)
     names = _ordered(released, order)
+    before = data.original if isinstance(data, Release) else data
     found, skipped = [], 0
     for chosen in _chosen(names, subsets):
-        part = _projected(released, original, mechanism, chosen)
+        part = _projected(released, original, mechanism, chosen, before)
         if part is None:
             skipped += 1
             continue
@@ -217,13 +231,13 @@ def risk_by_keys(
     return KeyCurve(tuple(found), skipped)
 
 
-def _known(data: _Part, population: KeyTable, theta: float) -> KeySubset:
+def _known(data: _Part, population: KeyTable, theta: float, bare: float | None = None) -> KeySubset:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MaskmeterWarning)
         exact = exact_risk(data.assessed, population, misclassification=data.errors)
         simple = approximate_risk(data.assessed, population, misclassification=data.errors)
-        bare = exact_risk(data.before, population)
-    return _subset(exact, theta, bare.total, simple.total)
+        bare = exact_risk(data.before, population).total if bare is None else bare
+    return _subset(exact, theta, bare, simple.total)
 
 
 def _estimated(data: _Part) -> KeySubset:
@@ -242,8 +256,8 @@ def _subset(risk: Risk, theta: float, without_error: float, simple: float) -> Ke
 
 
 def _ordered(data: Microdata, order: Sequence[str] | None) -> tuple[str, ...]:
-    names = data.space.names if order is None else tuple(order)
-    if isinstance(order, str) or len(set(names)) < len(names):
+    names = data.space.names if order is None else tuple(check_list(order, name="order"))
+    if len(set(names)) < len(names):
         message = f"`order` must be a list of different keys, not {shown(order)}."
         raise InputError(message)
     for name in names:
@@ -275,7 +289,11 @@ class _Part:
 
 
 def _projected(
-    released: Microdata, original: Microdata | None, mechanism: Mechanism, names: tuple[str, ...]
+    released: Microdata,
+    original: Microdata | None,
+    mechanism: Mechanism,
+    names: tuple[str, ...],
+    before: Microdata,
 ) -> _Part | None:
     """Return the file with some keys only, or None when what is known of it needs others."""
     matrices = {}
@@ -290,11 +308,10 @@ def _projected(
     if isinstance(fraction, By) and not set(fraction.keys) <= set(names):
         return None
     errors = Misclassification(matrices)
-    after = released.project(names)
+    after, bare = released.project(names), before.project(names)
     if original is None:
-        return _Part(after, errors, after)
-    before = original.project(names)
-    return _Part(Release(before, after, errors.on(before)), None, before)
+        return _Part(after, errors, bare)
+    return _Part(Release(bare, after, errors.on(bare)), None, bare)
 
 
 def _binary_matrix(theta: float, p: float) -> list[list[float]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskmeter._checks import check_choice, check_whole, is_number, shown
+from maskmeter._checks import check_choice, check_progress, check_whole, is_number, shown
 from maskmeter.errors import ExhaustedSearchWarning, InputError, ModelWarning
 from maskmeter.loglinear.components import junction_tree
 from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size, fit_means
@@ -75,9 +75,7 @@ def search_loglinear(
     if not is_number(enough) or not enough >= 0:
         message = f"`enough` must be a number of at least 0, not {shown(enough)}."
         raise InputError(message)
-    if progress is not None and not callable(progress):
-        message = f"`progress` must be a function of a step, not {shown(progress)}."
-        raise InputError(message)
+    check_progress(progress)
     check_whole(most_terms, name="most_terms", least=0)
     chosen = chosen_file(data, counts)
     report = progress or (lambda _: None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from maskmeter._checks import is_number, shown
+from maskmeter._checks import is_number, is_pair, shown
 from maskmeter.errors import InputError
 from maskmeter.frames import check_columns, encode, load
 from maskmeter.keys import Key
@@ -35,6 +35,16 @@ class Studied:
     counts: NDArray[np.int64]
     P: Array
     errors: Array
+
+    def __repr__(self) -> str:
+        """Return the key and the size of the study: no category or count is shown."""
+        return f"Studied({self.key.name}: {int(self.counts.sum()):,} records)"
+
+    @property
+    def unstudied(self) -> str:
+        """A sentence about categories without records, or nothing."""
+        empty = int((self.counts.sum(axis=1) == 0).sum())
+        return f" {empty} of {len(self.counts)} categories had no record." if empty else ""
 
     @property
     def stay(self) -> float:
@@ -85,6 +95,7 @@ class ValidationStudy:
         return "\n".join(
             f"{one.key.name}: {one.stay:.1%} of {int(one.counts.sum()):,} records were right; the"
             f" standard error of a chance to stay is {np.diag(one.errors).max():.3f} at most."
+            + one.unstudied
             for one in self.studied
         )
 
@@ -124,7 +135,7 @@ def validation_study(
     if not is_number(smoothing) or not 0 <= smoothing < np.inf:
         message = f"`smoothing` must be a number of at least 0, not {shown(smoothing)}."
         raise InputError(message)
-    if not isinstance(columns, Mapping) or not columns or not all(map(_is_pair, columns.values())):
+    if not isinstance(columns, Mapping) or not columns or not all(map(is_pair, columns.values())):
         message = (
             "`columns` must be a dictionary: for each key its true and its recorded column, such as"
             " {'age': ('age_checked', 'age')}."
@@ -169,9 +180,6 @@ def smoothed(counts: NDArray[np.int64], smoothing: float) -> tuple[Array, Array]
     prior = (1 - stay) * others / others.sum(axis=1, keepdims=True)
     np.fill_diagonal(prior, stay)
     P = (counts + smoothing * prior) / (rows + smoothing)
-    return P, np.sqrt(P * (1 - P) / (rows + smoothing))
-
-
-def _is_pair(given: object) -> bool:
-    two = isinstance(given, list | tuple) and len(given) == 2  # noqa: PLR2004 - true and recorded
-    return two and all(isinstance(name, str) for name in given)  # type: ignore[attr-defined]
+    # Half a record either way, so that what was never seen is not taken for impossible.
+    shrunk = (P * (rows + smoothing) + 0.5) / (rows + smoothing + 1)
+    return P, np.sqrt(shrunk * (1 - shrunk) / (rows + smoothing + 1))

@@ -22,7 +22,7 @@ from maskmeter.manykeys import binary_keys_experiment
 from maskmeter.microdata import read
 from maskmeter.page import Block, Figure, Section, Table, Text, render
 from maskmeter.paper import findings
-from maskmeter.paper.tables import BINS, METHODS, RATES, Study, aimed
+from maskmeter.paper.tables import BINS, METHODS, RATES, Study, aimed, designs
 from maskmeter.perturb import Pram, Swap
 from maskmeter.riskutility import compare
 from maskmeter.simulate import PAPER_SIZE, bernoulli_sample, synthetic_census
@@ -90,6 +90,11 @@ class Paper:
             "table3_information_loss": {"columns": list(METHODS), **self.table3},
             "risk_utility_map": self.releases.to_frame().to_dicts(),
             "many_keys": self.many_keys.to_frame().to_dicts(),
+            "many_keys_figure_facts": {
+                "sample_uniques": {
+                    str(one.number): one.uniques for one in self.many_keys.subsets if not one.theta
+                }
+            },
             "findings": [
                 {"part": part, "claim": one.claim, "holds": one.holds, "figure": one.figure}
                 for part, found in self.findings.items()
@@ -125,10 +130,19 @@ class Paper:
         drawn = {name: Figure(captions[name], one) for name, one in charts.items()}
         published = self.published
         one = [self._beside(published["table1"], self.table1, rate) for rate in RATES]
+        smaller = self.study.population.total / PAPER_SIZE
+        size = (
+            ""
+            if round(smaller, 2) == 1
+            else (
+                f" This census has {smaller:.2f} times the people of the paper's, so that totals differ"
+                " for that alone: compare patterns."
+            )
+        )
         before = Text(
             f"Before misclassification tau* is {self.study.tau_star:.1f}"
             f" (paper {published['table1']['tau_star']:.1f}). The rows below the paper's eight are"
-            " maskmeter's defaults: balanced swap matrix, score search, expected risk."
+            " maskmeter's defaults: balanced swap matrix, score search, expected risk." + size
         )
         three = [
             self._beside(published["table3_information_loss"], self.table3, rate) for rate in RATES
@@ -140,9 +154,36 @@ class Paper:
                 (*self._crossed(), drawn["records"], *self._said("table2")),
             ),
             Section("Table 3. Information loss", (*three, *self._said("table3"))),
-            Section("The risk-utility map", (drawn["map"], *self._said("map"))),
-            Section("Many keys", (drawn["many_keys"], *self._said("many_keys"))),
+            Section("The risk-utility map", (drawn["map"], self._mapped(), *self._said("map"))),
+            Section("Many keys", (drawn["many_keys"], self._numbers(), *self._said("many_keys"))),
         ]
+
+    def _mapped(self) -> Table:
+        rows = (
+            (
+                p.label,
+                f"{p.risk:,.1f}",
+                f"{p.loss:.2f}",
+                f"{p.changed:.1%}",
+                "yes" if p.label in on else "",
+            )
+            for on in [self.releases.frontier]
+            for p in self.releases.points
+        )
+        head = ("release", "tau (2.8)", "100 - RAAD", "changed", "frontier")
+        return Table("Risk and loss of sixteen releases, mean of three draws", head, tuple(rows))
+
+    def _numbers(self) -> Table:
+        printed = self.published["many_keys_figure_facts"]["sample_uniques"]
+        thetas = sorted({one.theta for one in self.many_keys.subsets})
+        rows = []
+        for number in sorted({one.number for one in self.many_keys.subsets}):
+            alike = {one.theta: one for one in self.many_keys.subsets if one.number == number}
+            risks = (f"{alike[theta].exact:,.1f}" for theta in thetas)
+            uniques = f"{alike[thetas[0]].uniques:,}"
+            rows.append((f"{number} keys", uniques, str(printed.get(str(number), "")), *risks))
+        head = ("keys", "uniques", "paper", *(f"tau, theta {theta:g}" for theta in thetas))
+        return Table("Sample uniques beside the paper's, and exact risk", head, tuple(rows))
 
     def _said(self, part: str) -> list[Block]:
         found = self.findings[part]
@@ -182,7 +223,11 @@ class Paper:
     def write(self, folder: str | Path) -> list[Path]:
         """Write the page, the figures as PNG and SVG, and the JSON; return what was written."""
         out = check_folder(folder)
-        out.mkdir(parents=True, exist_ok=True)
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"Cannot write to {str(out)!r}: {error.strerror}."
+            raise FileError(message) from None
         lead = (
             "Every table and figure of Shlomo and Skinner (2010) on a synthetic census of"
             f" {self.study.population.total:,} invented people, a sample of"
@@ -281,15 +326,14 @@ def map_candidates(sample: Microdata) -> dict[str, Any]:
     majority = sample.space["ethnicity"].code("White British")
     share = float(np.mean(sample.codes[:, position] != majority))
     candidates: dict[str, Any] = {}
-    for percent in (2, 5, 10, 20):
+    for percent in (2, 5):
         rate = percent / 100
         first = min(rate / share, 1.0)
         candidates[f"RS{percent}"] = Swap("lad", rate=rate)
         candidates[f"RP{percent}"] = Pram("lad", stay=1 - rate)
         candidates[f"TS{percent}"] = Swap("lad", rate=aimed(0.0, first))
         candidates[f"TP{percent}"] = Pram("lad", stay=aimed(1.0, 1 - first))
-    candidates["TS10"] = Swap("lad", rate=aimed(0.0, 0.75))
-    candidates["TP10"] = Pram("lad", stay=aimed(1.0, 0.25), blend=0.85)
-    candidates["TS20"] = Swap("lad", rate=aimed(0.07, 1.0))
-    candidates["TP20"] = Pram("lad", stay=aimed(0.93, 0.0), blend=1.0)
+    for rate_in_words, methods in designs().items():  # those of table 1
+        for label, step in zip(("RS", "RP", "TS", "TP"), methods.values(), strict=True):
+            candidates[label + rate_in_words.rstrip("%")] = step
     return candidates

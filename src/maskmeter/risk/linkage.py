@@ -12,7 +12,7 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._checks import check_whole
 from maskmeter._random import RandomSource, generator, seed_of
-from maskmeter.errors import InputError
+from maskmeter.errors import CategoryError, InputError
 from maskmeter.perturb import Release
 from maskmeter.risk import formulas
 from maskmeter.risk.known import exact_risk
@@ -67,7 +67,7 @@ def linkage_probability(
     check_data(data)
     counts = population_of(data, population)
     uniques = Uniques.against(counts, data, misclassification)
-    held = counts if register is None else register.onto(uniques.released.space)
+    held = counts if register is None else _register(register, counts)
     m, u, p = formulas.agreement(
         stay=uniques.stay,
         released=uniques.expected,
@@ -76,10 +76,8 @@ def linkage_probability(
         pi=(uniques.original or uniques.released).inclusion(uniques.cells),
         sample_size=len(uniques.released),
     )
-    # A register without anybody in the cell gives no link; phi is that of a link, so it stands.
-    phi = formulas.ratio(uniques.stay, uniques.expected)
-    linked = m * p + u * (1 - p) > 0
-    phi = np.where(linked, formulas.ratio(m * p, m * p + u * (1 - p)), phi)
+    # m p / (m p + u (1 - p)), in which what depends on the register cancels.
+    phi = formulas.simple_match_probability(stay=uniques.stay, released=uniques.expected)
     return Linkage(
         "Linkage probability (appendix)",
         uniques.released,
@@ -159,7 +157,7 @@ def linkage_trial(
     *,
     register: Any = None,  # noqa: ANN401 - the same
     targets: int | None = None,
-    misclassification: Errors = None,
+    assumed: Errors = None,
     rng: RandomSource = None,
 ) -> LinkageTrial:
     """Return what an intruder gets right who matches known people with the released file.
@@ -167,9 +165,10 @@ def linkage_trial(
     Targets are drawn from the `register` (the population, if none is given), as many as it has
     unless `targets` says otherwise. Each whose key is that of exactly one record is claimed to be
     that record. The claim is right when the record was not moved there and the target is its unit,
-    which is one of the F_j units that share the key.
+    which is one of the F_j units that share the key: a register is taken for a random part of the
+    population.
 
-    `misclassification` is the matrix that the claims are held against, in place of the release's
+    `assumed` is the misclassification that the claims are held against, in place of the release's
     own: a wrong one shows.
 
     >>> import maskmeter as mm
@@ -183,11 +182,11 @@ def linkage_trial(
     """
     check_data(release)
     counts = _counted(population, release)
-    held = counts if register is None else _counted(register, release)
+    held = counts if register is None else _register(register, population_of(release, counts))
     number = held.total if targets is None else check_whole(targets, name="targets", least=1)
-    assumed = release if misclassification is None else _as_assumed(release, misclassification)
-    exact = exact_risk(assumed, counts)
-    simple = linkage_probability(assumed, counts)
+    supposed = release if assumed is None else _as_assumed(release, assumed)
+    exact = exact_risk(supposed, counts)
+    simple = linkage_probability(supposed, counts)
     uniques = Uniques.against(population_of(release, counts), release)
     original = uniques.original
     if original is None:
@@ -195,7 +194,7 @@ def linkage_trial(
         raise InputError(message)
     own = uniques.own
     stayed = (original.codes == uniques.released.codes).all(axis=1)[uniques.records] & (own > 0)
-    known = held.onto(original.space).lookup(uniques.cells).astype(np.float64)
+    known = held.lookup(uniques.cells).astype(np.float64)
     draws = generator(seed_of(rng), "linkage trial")
     # Targets who match, then the one in F_j of them who is the record's own unit.
     matched = draws.multinomial(number, np.append(known, held.total - known.sum()) / held.total)
@@ -213,14 +212,36 @@ def linkage_trial(
 
 
 def _interval(hits: int, claims: int, *, chance: Array, share: Array) -> tuple[float, float]:
-    """Return the 99 % interval of a share: claims are drawn, and so was who stayed in each cell."""
+    """Return the 99 % interval of a share: claims are drawn, and so was who stayed in each cell.
+
+    The exact binomial interval of the claims, each end moved out by what the moves add.
+    """
+    from scipy.stats import beta  # noqa: PLC0415 - importing risk must not wait for scipy
+
     if not claims:
         return 0.0, 1.0
     rate = hits / claims
-    drawn = rate * (1 - rate) / claims
-    moved = float((share**2 * chance * (1 - np.minimum(chance, 1))).sum())
-    half = _Z99 * float(np.sqrt(drawn + moved))
-    return max(rate - half, 0.0), min(rate + half, 1.0)
+    low = float(beta.ppf(0.005, hits, claims - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(0.995, hits + 1, claims - hits)) if hits < claims else 1.0
+    moved = _Z99 * float(np.sqrt((share**2 * chance * (1 - np.minimum(chance, 1))).sum()))
+    return (
+        max(rate - float(np.hypot(rate - low, moved)), 0.0),
+        min(rate + float(np.hypot(high - rate, moved)), 1.0),
+    )
+
+
+def _register(given: Any, population: KeyTable) -> KeyTable:  # noqa: ANN401 - counts, a path or any frame
+    """Return a register with the population's category codes, of which it must have some."""
+    table = given if isinstance(given, KeyTable) else count(given, keys=population.space)
+    known = table.onto(population.space)
+    for position, key in enumerate(population.space.keys):
+        if not (known.codes[:, position] < key.size).any():
+            message = (
+                f"Nobody in the register has any of the categories of {key.name!r}: hold the column"
+                " as the same type in all files (text and numbers never match)."
+            )
+            raise CategoryError(message)
+    return known
 
 
 def _counted(given: Any, data: Release | Microdata) -> KeyTable:  # noqa: ANN401 - counts, a path or any frame

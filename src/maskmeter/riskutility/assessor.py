@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maskmeter._checks import check_choice
-from maskmeter.errors import InputError, MaskmeterWarning
+from maskmeter._checks import check_choice, is_pair
+from maskmeter.errors import FewUniquesWarning, InputError, MaskmeterWarning, ModelWarning
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
 from maskmeter.microdata import check_microdata
-from maskmeter.perturb import protect
+from maskmeter.misclassification import Misclassification
+from maskmeter.perturb import Release, protect
 from maskmeter.risk import EstimatedRisk, estimate_risk, exact_risk
 from maskmeter.utility import information_loss
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskmeter.microdata import Microdata
-    from maskmeter.perturb import Release
     from maskmeter.perturb.step import Step
     from maskmeter.risk import Risk
     from maskmeter.table import KeyTable
@@ -93,6 +93,7 @@ class Assessor:
     model: LogLinear | LoglinearSearch | None
     tables: tuple[tuple[str, str], ...]
     measure: Measure
+    cautions: dict[str, ModelWarning] = field(default_factory=dict)  # by their words
 
     @classmethod
     def of(
@@ -108,20 +109,29 @@ class Assessor:
         check_microdata(sample)
         check_choice(measure, Measure, name="measure")
         if population is None and model is None:
-            model = search_loglinear(sample)
+            with warnings.catch_warnings():  # what it warns of is among the cautions of its risks
+                warnings.simplefilter("ignore", ModelWarning)
+                model = search_loglinear(sample)
         return cls(sample, population, model, _tables(loss), measure)
 
-    def trial(self, steps: Steps, *, seed: int) -> Trial:
-        """Return one release of a candidate with its risk and loss."""
+    def trial(self, steps: Steps | None, *, seed: int) -> Trial:
+        """Return one release of a candidate with its risk and loss; None leaves the file alone."""
         listed: Any = steps if isinstance(steps, list | tuple) else [steps]
         with warnings.catch_warnings():  # the path or the map shows what was achieved
             warnings.simplefilter("ignore", MaskmeterWarning)
-            release = protect(self.sample, listed, rng=seed)
+            release = (
+                Release(self.sample, self.sample, Misclassification({}).on(self.sample))
+                if steps is None
+                else protect(self.sample, listed, rng=seed)
+            )
             risk = (
                 estimate_risk(release, self.model)
                 if self.population is None
                 else exact_risk(release, self.population)
             )
+        if isinstance(risk, EstimatedRisk):
+            about_model = (one for one in risk.cautions if not isinstance(one, FewUniquesWarning))
+            self.cautions.update((str(one), one) for one in about_model)
         found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
         return Trial(release, risk, float(np.mean([distance(one, self.measure) for one in found])))
 
@@ -131,27 +141,26 @@ class Assessor:
 
 
 def distance(loss: Loss, measure: Measure) -> float:
-    """Return how far a table is from its ideal by a measure: 0 is unchanged."""
+    """Return how far a table is from its ideal by a measure: 0 is unchanged.
+
+    Where there was no association, or no variance between rows, there was none to lose.
+    """
     if measure == "raad":
         return 100 - loss.raad
     if measure == "rcv":
-        return abs(loss.rcv)
-    return float(np.nanmean(np.abs(list(loss.bvr.values()))))
+        return abs(loss.rcv) if np.isfinite(loss.rcv) else 0.0
+    changes = np.abs(list(loss.bvr.values()))
+    return float(changes[np.isfinite(changes)].mean()) if np.isfinite(changes).any() else 0.0
 
 
 def _tables(loss: object) -> tuple[tuple[str, str], ...]:
-    pairs = [loss] if _is_pair(loss) else loss
-    if not isinstance(pairs, list | tuple) or not pairs or not all(map(_is_pair, pairs)):
+    pairs = [loss] if is_pair(loss) else loss
+    if not isinstance(pairs, list | tuple) or not pairs or not all(map(is_pair, pairs)):
         message = (
             '`loss` must be a pair of columns, such as ("lad", "ethnicity"), or a list of pairs.'
         )
         raise InputError(message)
     return tuple((str(rows), str(columns)) for rows, columns in pairs)
-
-
-def _is_pair(given: object) -> bool:
-    two = isinstance(given, list | tuple) and len(given) == 2  # noqa: PLR2004 - a pair
-    return two and all(isinstance(name, str) for name in given)  # type: ignore[attr-defined]
 
 
 def _spread(values: NDArray[np.float64]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._checks import check_whole
+from maskmeter._checks import check_progress, check_whole
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter.errors import InputError
 from maskmeter.riskutility.assessor import Assessor, Measure, Point
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskmeter.errors import ModelWarning
     from maskmeter.loglinear import LogLinear, LoglinearSearch
     from maskmeter.microdata import Microdata
     from maskmeter.riskutility.assessor import Steps
@@ -42,6 +44,7 @@ class RiskUtilityMap:
     frontier: tuple[str, ...]
     measure: Measure
     exact: bool
+    cautions: tuple[ModelWarning, ...] = ()  # what speaks against the estimates
 
     def __repr__(self) -> str:
         """Return the headline."""
@@ -70,10 +73,12 @@ class RiskUtilityMap:
             f"{label} ({self[label].risk:.1f} correct matches, loss {self[label].loss:.1f})"
             for label in self.frontier
         )
-        return (
-            f"{len(self.points)} releases by {kind} risk and loss ({AXES[self.measure]}).\n"
-            f"On the frontier, from least loss to least risk: {best}."
-        )
+        lines = [
+            f"{len(self.points)} releases by {kind} risk and loss ({AXES[self.measure]}).",
+            f"On the frontier, from least loss to least risk: {best}.",
+            *(f"Caution: {caution}" for caution in self.cautions),
+        ]
+        return "\n".join(lines)
 
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
         """Return an Altair chart of the map with its frontier."""
@@ -131,6 +136,7 @@ def compare(
     RiskUtilityMap(2 releases; frontier RS10, RS20)
     """
     check_candidates(candidates)
+    check_progress(progress)
     check_whole(replications, name="replications", least=1)
     assessor = Assessor.of(sample, population=population, model=model, loss=loss, measure=measure)
     seeds = replication_seeds(seed_of(rng), replications)
@@ -139,13 +145,19 @@ def compare(
         points.append(assessor.point(str(label), steps, seeds=seeds))
         if progress is not None:
             progress(points[-1])
-    return mapped(points, assessor)
+    found = mapped(points, assessor)
+    for caution in found.cautions:
+        warnings.warn(caution, stacklevel=2)
+    return found
 
 
 def check_candidates(candidates: object) -> None:
     """Refuse what is not a dictionary of steps."""
     if not isinstance(candidates, Mapping) or not candidates:
         message = "Give a dictionary of candidates: a step, or a list of steps, for each label."
+        raise InputError(message)
+    if len(set(map(str, candidates))) < len(candidates):
+        message = "Two candidates have labels that read the same."
         raise InputError(message)
 
 
@@ -155,7 +167,8 @@ def mapped(points: Sequence[Point], assessor: Assessor) -> RiskUtilityMap:
     ranked = sorted((p for p, on in zip(points, best, strict=True) if on), key=lambda p: p.loss)
     labels = tuple(point.label for point in ranked)
     exact = assessor.population is not None
-    return RiskUtilityMap(tuple(points), labels, assessor.measure, exact)
+    cautions = tuple(assessor.cautions.values())
+    return RiskUtilityMap(tuple(points), labels, assessor.measure, exact, cautions)
 
 
 def undominated(risk: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.bool_]:

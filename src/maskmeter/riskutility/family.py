@@ -43,10 +43,16 @@ class Family:
 
     def __post_init__(self) -> None:
         """Check the methods."""
-        methods = (self.methods,) if isinstance(self.methods, str) else tuple(self.methods)
+        methods = (self.methods,) if isinstance(self.methods, str) else tuple(self.methods or ())
         object.__setattr__(self, "methods", methods)
         if not methods or not set(methods) <= set(get_args(Method)):
             message = f'`methods` must be "swap", "pram" or both, not {shown(self.methods)}.'
+            raise InputError(message)
+        if self.within and "pram" in methods:
+            message = '`within` is for swaps: PRAM has no pairs. Use methods=("swap",).'
+            raise InputError(message)
+        if self.target is not None and not isinstance(self.target, str):
+            message = f"`target` must be the name of one key, not {shown(self.target)}."
             raise InputError(message)
         if self.target == self.key:
             message = "A release is targeted by another key than the one it changes."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from maskmeter._checks import is_number, shown
+from maskmeter._checks import check_progress, is_number, shown
 from maskmeter._random import RandomSource, seed_of
 from maskmeter.errors import InputError, MaskmeterWarning, TargetWarning
 from maskmeter.risk import estimate_risk, exact_risk
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     Curve = Callable[[float], Steps]
 
+UNCHANGED = "no protection"
 _PERCENTS = 100  # rates are tried in steps of one percent
 
 
@@ -82,18 +84,24 @@ class FoundRelease:
     def summary(self) -> str:
         """Return the choice in a sentence, and why."""
         upper = self.tried[self.label].upper
-        figure = f"{self.risk.total:.1f} correct matches to expect"
+        changed = self.tried[self.label].changed
+        figure = (
+            f"{changed:.0%} of the records changed, {self.risk.total:.1f} correct matches to expect"
+        )
         if upper > self.risk.total:
             figure += f", {upper:.1f} at the upper end of the interval"
         tried = f"{len(self.tried.points)} releases were tried"
+        cautions = "".join(f"\nCaution: {caution}" for caution in self.tried.cautions)
         if not self.met:
             return (
                 f"No release meets the target of {self.target}; the closest is {self.label}"
-                f" ({figure}, loss {self.loss:.2f}). {tried}."
+                f" ({figure}, loss {self.loss:.2f}). {tried}.{cautions}"
             )
+        if self.label == UNCHANGED:
+            return f"The file meets the target of {self.target} without protection: {figure}.{cautions}"
         return (
-            f"{self.label} loses least ({self.loss:.2f}) among the releases with {self.target}:"
-            f" {figure}. {tried}."
+            f"{self.label} loses least ({self.loss:.2f}) among the lowest rates of each method with"
+            f" {self.target}: {figure}. {tried}.{cautions}"
         )
 
     def to_frame(self) -> pl.DataFrame:
@@ -103,6 +111,10 @@ class FoundRelease:
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
         """Return an Altair map of all releases that were tried."""
         return self.tried.plot()
+
+    def _repr_html_(self) -> str:
+        """Return the summary for notebooks."""
+        return f"<p>{escape(self.summary())}</p>"
 
 
 def find_release(
@@ -121,8 +133,8 @@ def find_release(
 ) -> FoundRelease:
     """Return the release with the least information loss whose risk meets a target.
 
-    A `family` is searched for the lowest rate of each of its methods that meets the target;
-    `candidates` are each tried once. Estimated risk must meet it by the upper end of its interval.
+    The file as it is comes first. A `family` is searched for the lowest rate of each of its methods
+    that meets the target; `candidates` are each tried once. Estimated risk must meet it by the upper end of its interval.
 
     Parameters
     ----------
@@ -145,6 +157,7 @@ def find_release(
     True
     """
     target = _target(max_total, max_share)
+    check_progress(progress)
     if (family is None) == (candidates is None):
         message = "Give a `family` to search, or `candidates` to choose from: one of the two."
         raise InputError(message)
@@ -154,57 +167,82 @@ def find_release(
     if candidates is not None:
         check_candidates(candidates)
     assessor = Assessor.of(sample, population=population, model=model, loss=loss, measure=measure)
-    search = _Search(assessor, target, seed_of(rng), progress or (lambda _: None), [])
-    if family is not None:
+    search = _Search(assessor, target, seed_of(rng), progress or (lambda _: None), [], [])
+    search.attempt(UNCHANGED, None)
+    if family is not None and not search.meeting:
         for label, curve in family.curves(sample, _risk_before(assessor)).items():
             search.lowest_rate(label, curve)
-    else:
-        for label, steps in (candidates or {}).items():
-            search.attempt(str(label), steps)
+    for label, steps in (candidates or {}).items():
+        search.attempt(str(label), steps)
     found = search.chosen()
     if not found.met:
         warnings.warn(found.summary(), TargetWarning, stacklevel=2)
+    for caution in found.tried.cautions:
+        warnings.warn(caution, stacklevel=2)
     return found
+
+
+class _Tried(NamedTuple):
+    """A release that was tried, and its place on the map."""
+
+    point: Point
+    trial: Trial
 
 
 @dataclass(frozen=True)
 class _Search:
-    """A search under way: what was tried so far."""
+    """A search under way: what was tried so far, and what of it may be chosen.
+
+    On a curve only the lowest rate that meets the target may be: higher ones move more records
+    for nothing, even where the loss does not see it.
+    """
 
     assessor: Assessor
     target: Target
     seed: int
     progress: Callable[[Point], object]
-    tried: list[tuple[Point, Trial]]
+    tried: list[_Tried]
+    meeting: list[_Tried]
 
-    def attempt(self, label: str, steps: Steps) -> bool:
-        """Try a release, and return whether it meets the target."""
+    def attempt(self, label: str, steps: Steps | None) -> _Tried:
+        """Try a release, which may be chosen if it meets the target; None leaves the file alone."""
+        one = self._tried(label, steps)
+        if self.target.met_by(one.trial):
+            self.meeting.append(one)
+        return one
+
+    def _tried(self, label: str, steps: Steps | None) -> _Tried:
         trial = self.assessor.trial(steps, seed=self.seed)
-        point = Point.of(label, [trial])
-        self.tried.append((point, trial))
-        self.progress(point)
-        return self.target.met_by(trial)
+        one = _Tried(Point.of(label, [trial]), trial)
+        self.tried.append(one)
+        self.progress(one.point)
+        return one
 
     def lowest_rate(self, label: str, curve: Curve) -> None:
         """Find the lowest rate that meets the target by bisection: risk falls as rates rise."""
         low, high = 0, _PERCENTS
-        if not self.attempt(f"{label} {high}%", curve(1.0)):
+        best = self._tried(f"{label} {high}%", curve(1.0))
+        if not self.target.met_by(best.trial):
             return
         while high - low > 1:
             middle = (low + high) // 2
-            met = self.attempt(f"{label} {middle}%", curve(middle / _PERCENTS))
-            low, high = (low, middle) if met else (middle, high)
+            one = self._tried(f"{label} {middle}%", curve(middle / _PERCENTS))
+            if self.target.met_by(one.trial):
+                best, high = one, middle
+            else:
+                low = middle
+        self.meeting.append(best)
 
     def chosen(self) -> FoundRelease:
         """Return the release with the least loss that meets the target, or the closest to it."""
-        meeting = [pair for pair in self.tried if self.target.met_by(pair[1])]
-        if meeting:
-            point, trial = min(meeting, key=lambda pair: pair[1].loss)
+        if self.meeting:
+            best = min(self.meeting, key=lambda one: (one.trial.loss, one.point.changed))
         else:
-            point, trial = min(self.tried, key=lambda pair: self.target.excess(pair[1]))
-        tried = mapped([one for one, _ in self.tried], self.assessor)
+            best = min(self.tried, key=lambda one: self.target.excess(one.trial))
+        tried = mapped([one.point for one in self.tried], self.assessor)
+        trial, met = best.trial, bool(self.meeting)
         return FoundRelease(
-            point.label, trial.release, trial.risk, trial.loss, bool(meeting), self.target, tried
+            best.point.label, trial.release, trial.risk, trial.loss, met, self.target, tried
         )
 
 

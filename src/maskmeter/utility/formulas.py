@@ -28,9 +28,13 @@ def relative_average_absolute_distance(before: Array, after: Array) -> float:
 def cramers_v(table: Array) -> float:
     """Return Cramer's V, `sqrt(chi2 / (n min(R - 1, C - 1)))`; rows and columns must have records.
 
+    A table of one row or one column has no association.
+
     >>> cramers_v(np.array([[5.0, 0.0], [0.0, 5.0]]))
     1.0
     """
+    if min(table.shape) == 1:
+        return 0.0
     total = table.sum()
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / total
     chi2 = ((table - expected) ** 2 / expected).sum()

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
+from maskmeter._checks import check_list
 from maskmeter.errors import InputError
 from maskmeter.perturb import Release
 from maskmeter.utility import formulas
@@ -184,7 +185,8 @@ def information_loss(
     """Return what a release costs those who analyse two-way tables of it.
 
     Name `rows` and `columns` for one table: keys, or any other columns of your file. Without them
-    all pairs of `variables` are compared (all keys, if none are named).
+    all pairs of `variables` are compared (all keys, if none are named). Records are counted as they
+    are: weights are not used.
 
     >>> import polars as pl, maskmeter as mm
     >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f"] * 30 + ["m"] * 70})
@@ -201,8 +203,10 @@ def information_loss(
     if rows is not None or columns is not None:
         message = "Name both `rows` and `columns` for one table, or neither for all of them."
         raise InputError(message)
-    names = release.original.space.names if variables is None else tuple(variables)
-    if isinstance(variables, str) or len(set(names)) < max(len(names), 2):
+    names = release.original.space.names
+    if variables is not None:
+        names = tuple(check_list(variables, name="variables"))
+    if len(set(names)) < max(len(names), 2):
         message = "`variables` must be a list of at least two different columns."
         raise InputError(message)
     found = tuple(Variable.of(release, name) for name in names)

@@ -11,7 +11,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import is_number
-from maskmeter.errors import InputError
+from maskmeter.errors import ColumnNotFoundError, InputError
 from maskmeter.perturb import Release
 from maskmeter.utility.formulas import interval_overlap
 from maskmeter.utility.variables import Variable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _Z = 1.96
+_MOST_LEVELS = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +90,9 @@ class RegressionLoss:
         )
 
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
-        """Return an Altair chart of the coefficients after against before."""
+        """Return an Altair chart of how much each coefficient changes."""
         return chart.signed_bars(
-            self.to_frame().select(column="coefficient", bvr=pl.col("after") - pl.col("before")),
+            self.to_frame().select("coefficient", change=pl.col("after") - pl.col("before")),
             x="Change of the coefficient",
             y="Coefficient",
             title=f"Regression of {self.response}",
@@ -109,7 +110,7 @@ def regression_loss(
     """Return what a release does to the linear regression of a column on others.
 
     Predictors are categorical, unless they are named in `numeric`; the response is a number.
-    Records with a missing number are left out.
+    Records with a missing number are left out, and weights are not used.
 
     >>> import polars as pl, maskmeter as mm
     >>> people = pl.DataFrame({"lad": ["a", "b"] * 100, "income": [1.0, 3.1, 1.2, 2.9] * 50})
@@ -124,6 +125,9 @@ def regression_loss(
     if isinstance(predictors, str) or not predictors:
         message = "`predictors` must be a list of columns."
         raise InputError(message)
+    for name in numeric:
+        if name not in predictors:
+            raise ColumnNotFoundError(name, tuple(predictors), what="predictor")
     y = Variable.of(release, response)
     values = (_numbers(y, y.before), _numbers(y, y.after))
     names, designs = _designs(release, predictors, numeric, len(values[0]))
@@ -138,18 +142,24 @@ def regression_loss(
 def least_squares(X: Array, y: Array) -> tuple[Array, Array]:
     """Return the coefficients of ordinary least squares and their standard errors.
 
-    >>> least_squares(np.array([[1.0, 0], [1, 1], [1, 2], [1, 3]]), np.array([1.0, 3, 5, 7]))[0].round(6)
-    array([1., 2.])
+    >>> least_squares(np.array([[1.0, 0], [1, 1], [1, 2], [1, 3]]), np.array([1.0, 3, 5, 8]))[0].round(6)
+    array([0.8, 2.3])
     """
     if len(y) <= X.shape[1] or np.linalg.matrix_rank(X) < X.shape[1]:
         message = (
             f"The regression has {X.shape[1]} coefficients for {len(y):,} complete records, or some"
-            " of them cannot be told apart. Use fewer predictors."
+            " of them cannot be told apart, before or after. Use fewer or coarser predictors."
         )
+        raise InputError(message)
+    if np.ptp(y) == 0:
+        message = "The response is the same for all records: there is nothing to explain."
         raise InputError(message)
     coefficients: Array = np.linalg.lstsq(X, y)[0].astype(np.float64)
     rest = y - X @ coefficients
     variance = float(rest @ rest) / (len(y) - X.shape[1])
+    if variance <= 1e-12 * float(np.var(y)):
+        message = "The predictors explain the response without error: intervals have no width."
+        raise InputError(message)
     errors: Array = np.sqrt(variance * np.diag(np.linalg.inv(X.T @ X)))
     return coefficients, errors
 
@@ -166,6 +176,12 @@ def _designs(
             codes = (variable.before, variable.after)
             columns.append((_numbers(variable, codes[0]), _numbers(variable, codes[1])))
             continue
+        if variable.size > _MOST_LEVELS:
+            message = (
+                f"{name!r} has {variable.size:,} categories, too many to tell apart in a regression:"
+                " name it in `numeric` if it is a number, or use a coarser one."
+            )
+            raise InputError(message)
         for code, category in enumerate(variable.categories[1:], start=1):
             names.append(f"{name}: {category}")
             pair = (variable.before == code, variable.after == code)

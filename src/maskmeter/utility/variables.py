@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskmeter.errors import ColumnNotFoundError, InputError
+from maskmeter.errors import ColumnNotFoundError, InputError, MaskmeterError
+from maskmeter.frames import encode, listed_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from numpy.typing import NDArray
 
     from maskmeter.perturb import Release
@@ -41,7 +41,7 @@ class Variable:
             before = release.original.codes[:, position]
             after = release.released.codes[:, position]
         elif origin is not None and name in origin.frame.columns:
-            categories, before = _coded(origin.frame[name].to_list())
+            categories, before = _column(origin.frame, name)
             after = before
         else:
             others = () if origin is None else tuple(origin.frame.columns)
@@ -49,6 +49,10 @@ class Variable:
         used, codes = np.unique(np.concatenate([before, after]), return_inverse=True)
         kept = tuple(categories[code] for code in used)
         return cls(name, kept, codes[: len(before)], codes[len(before) :])
+
+    def __repr__(self) -> str:
+        """Return the name and the size: no category or record is shown."""
+        return f"Variable({self.name}: {self.size} categories)"
 
     @property
     def size(self) -> int:
@@ -61,9 +65,20 @@ class Variable:
         return one.astype(np.float64), two.astype(np.float64)
 
 
-def _coded(values: list[Any]) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
+def _column(frame: Any, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:  # noqa: ANN401 - any narwhals frame
+    """Return the categories of a column and each record's code, in declared order if it has one."""
+    try:
+        space, codes = encode(frame, listed_keys([name]), missing="category")
+    except MaskmeterError:  # one category, or types that do not sort
+        return _coded(name, frame[name].to_list())
+    return space.keys[0].categories, codes[:, 0]
+
+
+def _coded(name: str, values: list[Any]) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
     """Return the categories of a column, in order where they have one, and each record's code."""
-    values = [None if value != value else value for value in values]  # noqa: PLR0124 - NaN is missing
+    if not all(isinstance(value, Hashable) for value in values):
+        message = f"Column {name!r} holds lists, or the like, that cannot be told apart."
+        raise InputError(message)
     distinct = list(dict.fromkeys(values))
     try:
         distinct.sort(key=lambda value: (value is None, value))
