@@ -11,7 +11,7 @@ import pytest
 
 import maskmeter as mm
 from maskmeter import errors
-from maskmeter.loglinear import gamma
+from maskmeter.loglinear import cells, gamma
 from maskmeter.risk import assessed, expected, interval, traced
 
 KEYS = ["lad", "sex", "age", "marital"]
@@ -403,6 +403,17 @@ def test_the_variance_of_fitted_parameters_is_a_weighted_projection(terms, weigh
     model = mm.fit_loglinear(stratified(weighted=weighted), terms, tolerance=1e-9)
 
     assert interval.fit_variance(model) == pytest.approx(dense_projection(model), rel=2e-3)
+
+
+def test_the_variance_of_fitted_parameters_can_be_had_from_draws(monkeypatch):
+    """A tenth off at most: the cells of a small table are drawn thousands of times each."""
+    data = stratified(weighted=False)
+    exact = interval.fit_variance(mm.fit_loglinear(data, "all-two-way"))
+    monkeypatch.setattr(cells, "MOST_CELLS", 1)
+    model = mm.fit_loglinear(data, "all-two-way")
+
+    assert model.all_cells().draws == cells.DRAWS
+    assert interval.fit_variance(model) == pytest.approx(exact, rel=0.1)
 
 
 def test_the_variance_by_chance_is_that_of_drawn_populations(sample):

@@ -42,19 +42,33 @@ def commands() -> None:
     """  # noqa: D301 - click reads \b as "keep these lines"
 
 
+def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the options of commands that draw from the synthetic census."""
+    options = (
+        click.option(
+            "--seed", type=click.IntRange(min=0), default=2010, help="Seed of all that is drawn."
+        ),
+        click.option(
+            "--scale",
+            type=click.FloatRange(smallest, 10),
+            callback=_finite,
+            default=1.0,
+            help="Size of the census against the paper's 1,468,255 people.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print figures for machines."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
+    )
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 @commands.command()
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=2010, help="Seed of the sample and of the moves."
-)
-@click.option(
-    "--scale",
-    type=click.FloatRange(0.001, 10),
-    callback=_finite,
-    default=1.0,
-    help="Size of the census against the paper's 1,468,255 people.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print figures for machines.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@_on_the_census(smallest=0.001)
 def demo(*, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
     """Ask the paper's question of a synthetic census.
 
@@ -79,16 +93,7 @@ def demo(*, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
 
 @commands.command()
 @click.option("--out", type=click.Path(file_okay=False), help="Where to write page, figures, JSON.")
-@click.option("--seed", type=click.IntRange(min=0), default=2010, help="Seed of all draws.")
-@click.option(
-    "--scale",
-    type=click.FloatRange(0.01, 10),
-    callback=_finite,
-    default=1.0,
-    help="Size of the census against the paper's 1,468,255 people.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print figures for machines.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@_on_the_census(smallest=0.01)
 def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
     """Re-run every table and figure of the paper beside its published figures.
 
