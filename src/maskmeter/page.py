@@ -161,7 +161,7 @@ _PAGE = """<!DOCTYPE html>
 </div>
 {% else %}
 <figure>
-<div class="wide" id="figure{{ ns.figure }}" tabindex="0" role="group" aria-label="{{ block.caption }}"></div>
+<div class="wide" tabindex="0" role="group" aria-label="{{ block.caption }}"><div id="figure{{ ns.figure }}"></div></div>
 <figcaption>{{ block.caption }}</figcaption>
 </figure>
 {% set ns.figure = ns.figure + 1 %}
