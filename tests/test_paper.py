@@ -60,7 +60,10 @@ def test_estimated_risk_ranks_records_as_the_exact_one_does(study):
 
 def test_information_loss_grows_with_the_rate(study):
     table = study.table3()
-    more, _, majority, _ = findings.of_table3(table)  # small groups and association differ here
+    # Small groups and association differ here. PRAM changes the majority's variance by 1 % on
+    # average with a standard deviation of 3 % (40 samples), and 10 % is allowed: fresh seeds fail
+    # once in 400 runs.
+    more, _, majority, _ = findings.of_table3(table)
 
     assert more.holds
     assert majority.holds
