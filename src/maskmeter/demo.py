@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskmeter._random import RandomSource, seed_of
-from maskmeter.errors import MaskmeterWarning
+from maskmeter.errors import without_warnings
 from maskmeter.microdata import read
 from maskmeter.misclassification import Misclassification, stay_or_move
 from maskmeter.perturb import Release
@@ -68,9 +67,8 @@ def run_demo(
     moved = sample.with_codes(errors.draw(sample.codes, rng=seed))
     release = Release(sample, moved, errors)
     announce(next(steps))
-    with warnings.catch_warnings():
-        # The table shows (2.6) as it is, and a census at a small scale is known to be small.
-        warnings.simplefilter("ignore", MaskmeterWarning)
+    # The table shows (2.6) as it is, and a census at a small scale is known to be small.
+    with without_warnings():
         estimate = estimate_risk(release)
         return Demo(population, release, _measures(release, population, estimate), estimate)
 

@@ -6,11 +6,13 @@ counted, and what the caller typed may be echoed.
 
 from __future__ import annotations
 
+import warnings
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 class MaskmeterError(Exception):
@@ -83,6 +85,14 @@ class OptionalDependencyError(MaskmeterError, ImportError):
 
 class MaskmeterWarning(UserWarning):
     """The answer stands but may mislead."""
+
+
+@contextmanager
+def without_warnings(kind: type[MaskmeterWarning] = MaskmeterWarning) -> Iterator[None]:
+    """Hold back our own warnings, where what they say is said elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kind)
+        yield
 
 
 class PopulationMismatchWarning(MaskmeterWarning):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from html import escape
 from itertools import combinations
@@ -21,13 +20,13 @@ from maskmeter._checks import (
     shown,
 )
 from maskmeter._random import RandomSource, seed_of, uniforms
-from maskmeter.errors import InputError, MaskmeterWarning
+from maskmeter.errors import InputError, without_warnings
 from maskmeter.keys import Key, KeySpace
 from maskmeter.microdata import Microdata
 from maskmeter.misclassification import Misclassification
 from maskmeter.perturb import Release
 from maskmeter.risk import approximate_risk, estimate_risk, exact_risk
-from maskmeter.risk.uniques import check_data, known_mechanism
+from maskmeter.risk.uniques import check_counts, check_data, known_mechanism
 from maskmeter.strata import By
 from maskmeter.table import KeyTable
 
@@ -209,9 +208,8 @@ def risk_by_keys(
     check_data(data)
     check_choice(subsets, Subsets, name="subsets")
     released, original, mechanism = known_mechanism(data, misclassification)
-    if population is not None and not isinstance(population, KeyTable):
-        message = f"Give the population as counts (mm.count), not as a {type(population).__name__}."
-        raise InputError(message)
+    if population is not None:
+        check_counts(population)
     check_progress(progress)
     names = _ordered(released, order)
     before = data.original if isinstance(data, Release) else data
@@ -232,8 +230,7 @@ def risk_by_keys(
 
 
 def _known(data: _Part, population: KeyTable, theta: float, bare: float | None = None) -> KeySubset:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MaskmeterWarning)
+    with without_warnings():
         exact = exact_risk(data.assessed, population, misclassification=data.errors)
         simple = approximate_risk(data.assessed, population, misclassification=data.errors)
         bare = exact_risk(data.before, population).total if bare is None else bare
@@ -241,8 +238,7 @@ def _known(data: _Part, population: KeyTable, theta: float, bare: float | None =
 
 
 def _estimated(data: _Part) -> KeySubset:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MaskmeterWarning)
+    with without_warnings():
         risk = estimate_risk(data.assessed, misclassification=data.errors, interval="none")
         bare = estimate_risk(data.before, interval="none")
     return _subset(risk, float("nan"), bare.total, float("nan"))

@@ -14,23 +14,16 @@ import numpy as np
 import pytest
 
 import maskmeter as mm
+from maskmeter.paper.tables import designs
 
 NUMBER = 40 if os.environ.get("MASKMETER_FULL") else 10
 
 
-def aimed(white_british, otherwise):
-    return mm.by("ethnicity", {"White British": white_british}, otherwise=otherwise)
-
-
+LABELS = ("RS", "RP", "TS", "TP")
 DESIGNS = {
-    "RS10": mm.Swap("lad", rate=0.10),
-    "RP10": mm.Pram("lad", stay=0.90, blend=0.55),
-    "TS10": mm.Swap("lad", rate=aimed(0.0, 0.75)),
-    "TP10": mm.Pram("lad", stay=aimed(1.0, 0.25), blend=0.85),
-    "RS20": mm.Swap("lad", rate=0.20),
-    "RP20": mm.Pram("lad", stay=0.80, blend=0.55),
-    "TS20": mm.Swap("lad", rate=aimed(0.07, 1.0)),
-    "TP20": mm.Pram("lad", stay=aimed(0.93, 0.0), blend=1.0),
+    label + rate.rstrip("%"): step
+    for rate, methods in designs().items()
+    for label, step in zip(LABELS, methods.values(), strict=True)
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy.stats import spearmanr
 
-from maskmeter.errors import MaskmeterWarning
+from maskmeter.errors import without_warnings
 from maskmeter.loglinear import search_loglinear
 from maskmeter.perturb import Pram, Swap, protect
 from maskmeter.risk import (
@@ -201,6 +200,5 @@ def _rank(one: Any, other: Any) -> float:  # noqa: ANN401 - arrays
 
 def _quiet(action: Callable[..., T], *args: object, **options: object) -> T:
     """Return what an action gives, without its warnings: the page says what is to be said."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MaskmeterWarning)
+    with without_warnings():
         return action(*args, **options)

@@ -123,6 +123,13 @@ class Release:
         self.released.write(path)
 
 
+def check_release(data: object) -> None:
+    """Refuse what is not a release."""
+    if not isinstance(data, Release):
+        message = f"Give a release, not a {type(data).__name__}."
+        raise InputError(message)
+
+
 def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None) -> Release:
     """Return the release of a file to which some steps were applied, in order.
 

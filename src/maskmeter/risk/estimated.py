@@ -9,7 +9,7 @@ import numpy as np
 
 from maskmeter._checks import check_choice, check_whole
 from maskmeter._random import RandomSource, seed_of
-from maskmeter.errors import InputError, ModelWarning
+from maskmeter.errors import InputError, ModelWarning, without_warnings
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
 from maskmeter.perturb import Release
 from maskmeter.risk.assessed import Assessed, Method
@@ -127,8 +127,7 @@ def _searched(model: object, assessed: Assessed) -> LoglinearSearch:
     """Return the models to use, which must describe the counts that the method needs."""
     fitted, wanted = assessed.fitted, _COUNTS[assessed.method]
     if model is None:
-        with warnings.catch_warnings():  # what it warns of is among the cautions
-            warnings.simplefilter("ignore", ModelWarning)
+        with without_warnings(ModelWarning):  # what it warns of is among the cautions
             return search_loglinear(fitted, counts=wanted)
     if isinstance(model, LogLinear):
         model = LoglinearSearch.of(model)

@@ -7,7 +7,6 @@ far apart the estimates of several models lie and in the criterion they were cho
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from math import factorial, sqrt
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskmeter._random import generator
-from maskmeter.errors import MaskmeterWarning
+from maskmeter.errors import without_warnings
 from maskmeter.loglinear import search_loglinear
 from maskmeter.loglinear.fit import restricted
 from maskmeter.loglinear.poisson import error_coefficients, expected_inverse
@@ -125,8 +124,7 @@ def bootstrap_errors(search: LoglinearSearch, *, replications: int, seed: int) -
     for run in range(replications):
         rng = generator(seed, f"bootstrap {run}")
         drawn = _drawn_sample(search.nearest, rng)
-        with warnings.catch_warnings():  # they would be about a sample that nobody has
-            warnings.simplefilter("ignore", MaskmeterWarning)
+        with without_warnings():  # they would be about a sample that nobody has
             found = again(drawn)
         cells = found.nearest.observed.uniques
         lam, pi = search.nearest.at(cells)

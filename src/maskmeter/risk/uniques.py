@@ -179,13 +179,19 @@ def check_data(data: object) -> None:
         raise InputError(message)
 
 
-def population_of(data: Release | Microdata, population: object) -> KeyTable:
-    """Return the population with the sample's category codes, if it may hold the sample."""
+def check_counts(population: object) -> KeyTable:
+    """Return a population that was counted."""
     if not isinstance(population, KeyTable):
         message = f"Give the population as counts (mm.count), not as a {type(population).__name__}."
         raise InputError(message)
+    return population
+
+
+def population_of(data: Release | Microdata, population: object) -> KeyTable:
+    """Return the population with the sample's category codes, if it may hold the sample."""
+    table = check_counts(population)
     sample = data.original if isinstance(data, Release) else data
-    counts = population.onto(sample.space)
+    counts = table.onto(sample.space)
     for position, key in enumerate(sample.space.keys):
         size = counts.space.keys[position].size
         seen = np.bincount(sample.codes[:, position], minlength=size) > 0

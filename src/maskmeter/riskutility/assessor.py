@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from maskmeter._checks import check_choice, is_pair
-from maskmeter.errors import FewUniquesWarning, InputError, MaskmeterWarning, ModelWarning
+from maskmeter.errors import FewUniquesWarning, InputError, ModelWarning, without_warnings
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
 from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import Misclassification
@@ -109,16 +108,14 @@ class Assessor:
         check_microdata(sample)
         check_choice(measure, Measure, name="measure")
         if population is None and model is None:
-            with warnings.catch_warnings():  # what it warns of is among the cautions of its risks
-                warnings.simplefilter("ignore", ModelWarning)
+            with without_warnings(ModelWarning):  # they are among the cautions of its risks
                 model = search_loglinear(sample)
         return cls(sample, population, model, _tables(loss), measure)
 
     def trial(self, steps: Steps | None, *, seed: int) -> Trial:
         """Return one release of a candidate with its risk and loss; None leaves the file alone."""
         listed: Any = steps if isinstance(steps, list | tuple) else [steps]
-        with warnings.catch_warnings():  # the path or the map shows what was achieved
-            warnings.simplefilter("ignore", MaskmeterWarning)
+        with without_warnings():  # the path or the map shows what was achieved
             release = (
                 Release(self.sample, self.sample, Misclassification({}).on(self.sample))
                 if steps is None

@@ -11,7 +11,7 @@ import numpy as np
 
 from maskmeter._checks import check_progress, is_number, shown
 from maskmeter._random import RandomSource, seed_of
-from maskmeter.errors import InputError, MaskmeterWarning, TargetWarning
+from maskmeter.errors import InputError, TargetWarning, without_warnings
 from maskmeter.risk import estimate_risk, exact_risk
 from maskmeter.riskutility.assessor import Assessor, Measure, Point, Trial
 from maskmeter.riskutility.comparison import RiskUtilityMap, check_candidates, mapped
@@ -248,8 +248,7 @@ class _Search:
 
 def _risk_before(assessor: Assessor) -> NDArray[np.float64]:
     """Return the risk of every record before protection, 0 where it is not known."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MaskmeterWarning)
+    with without_warnings():
         if assessor.population is not None:
             return np.nan_to_num(exact_risk(assessor.sample, assessor.population).by_record)
         return estimate_risk(assessor.sample, assessor.model, interval="none").by_record

@@ -14,7 +14,7 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._checks import check_list
 from maskmeter.errors import InputError
-from maskmeter.perturb import Release
+from maskmeter.perturb.release import check_release
 from maskmeter.utility import formulas
 from maskmeter.utility.variables import Variable, tables
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from maskmeter.perturb import Release
 
     Array = NDArray[np.float64]
 
@@ -195,9 +197,7 @@ def information_loss(
     >>> mm.information_loss(release, rows="lad", columns="sex").raad
     96.0
     """
-    if not isinstance(release, Release):
-        message = f"Give a release, not a {type(release).__name__}."
-        raise InputError(message)
+    check_release(release)
     if rows is not None and columns is not None and variables is None:
         return _loss(Variable.of(release, rows), Variable.of(release, columns))
     if rows is not None or columns is not None:

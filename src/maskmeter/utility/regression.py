@@ -12,7 +12,7 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._checks import is_number
 from maskmeter.errors import ColumnNotFoundError, InputError
-from maskmeter.perturb import Release
+from maskmeter.perturb.release import check_release
 from maskmeter.utility.formulas import interval_overlap
 from maskmeter.utility.variables import Variable
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from maskmeter.perturb import Release
 
     Array = NDArray[np.float64]
 
@@ -119,9 +121,7 @@ def regression_loss(
     >>> round(mm.regression_loss(release, "income", ["lad"]).attenuation, 2)
     0.6
     """
-    if not isinstance(release, Release):
-        message = f"Give a release, not a {type(release).__name__}."
-        raise InputError(message)
+    check_release(release)
     if isinstance(predictors, str) or not predictors:
         message = "`predictors` must be a list of columns."
         raise InputError(message)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_MOST_CELLS = 10_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Variable:
@@ -101,6 +103,3 @@ def tables(rows: Variable, columns: Variable) -> tuple[Array, Array]:
     one = np.bincount(rows.before * columns.size + columns.before, minlength=cells)
     two = np.bincount(rows.after * columns.size + columns.after, minlength=cells)
     return one.astype(np.float64).reshape(shape), two.astype(np.float64).reshape(shape)
-
-
-_MOST_CELLS = 10_000_000
