@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +19,7 @@ from maskmeter._checks import (
     shown,
 )
 from maskmeter._random import RandomSource, seed_of, uniforms
+from maskmeter._views import InWords
 from maskmeter.errors import InputError, without_warnings
 from maskmeter.keys import Key, KeySpace
 from maskmeter.microdata import Microdata
@@ -59,7 +59,7 @@ class KeySubset:
 
 
 @dataclass(frozen=True, eq=False)
-class KeyCurve:
+class KeyCurve(InWords):
     """Risk against the number of keys, with and without misclassification."""
 
     subsets: tuple[KeySubset, ...]
@@ -123,10 +123,6 @@ class KeyCurve:
             subtitle=f"With errors the risk is largest with {self.peak.number} keys"
             + (f" (theta {self.peak.theta:g})" if self.peak.theta > 0 else ""),
         )
-
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
 
 
 def binary_keys_experiment(

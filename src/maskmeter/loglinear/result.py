@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from html import escape
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
+from maskmeter._views import InWords
 from maskmeter.loglinear import gamma
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Weighted:
 
 
 @dataclass(frozen=True, eq=False)
-class LoglinearSearch:
+class LoglinearSearch(InWords):
     """The path of a search, the model nearest to z2 = 0 and those that an estimate averages."""
 
     method: Found
@@ -164,10 +164,6 @@ class LoglinearSearch:
             title="Search for a log-linear model",
             subtitle=f"{len(self.path)} models; z2 near 0 means a good fit",
         )
-
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
 
 
 def step_of(model: LogLinear, added: str) -> Step:

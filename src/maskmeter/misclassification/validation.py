@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from maskmeter._checks import is_number, is_pair, shown
+from maskmeter._views import InWords
 from maskmeter.errors import InputError
 from maskmeter.frames import check_columns, encode, load
 from maskmeter.keys import Key
@@ -53,7 +53,7 @@ class Studied:
 
 
 @dataclass(frozen=True, eq=False)
-class ValidationStudy:
+class ValidationStudy(InWords):
     """What a validation study says about natural misclassification.
 
     `misclassification` goes wherever recording errors are asked for.
@@ -98,10 +98,6 @@ class ValidationStudy:
             + one.unstudied
             for one in self.studied
         )
-
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
 
 
 def validation_study(

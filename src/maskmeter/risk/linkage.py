@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._checks import check_whole
 from maskmeter._random import RandomSource, generator, seed_of
+from maskmeter._views import InWords
 from maskmeter.errors import CategoryError, InputError
 from maskmeter.perturb import Release
 from maskmeter.risk import formulas
@@ -93,7 +93,7 @@ def linkage_probability(
 
 
 @dataclass(frozen=True)
-class LinkageTrial:
+class LinkageTrial(InWords):
     """What an intruder found who matched targets with a released file.
 
     A target whose key is that of one record is claimed to be that record. `expected` is the share
@@ -145,10 +145,6 @@ class LinkageTrial:
             title="An intruder's trial",
             subtitle=f"{self.claims:,} claims about {self.targets:,} targets",
         )
-
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return f"<p>{escape(self.summary())}</p>"
 
 
 def linkage_trial(

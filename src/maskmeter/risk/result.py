@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import is_number, locked, shown
+from maskmeter._views import InWords
 from maskmeter.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Risk:
+class Risk(InWords):
     """Identification risk of a file, per sample unique and for the whole file.
 
     `by_cell` holds the risk of each sample unique and `records` the row of the file it is in, both
@@ -135,10 +135,6 @@ class Risk:
             title=self.measure,
             subtitle=f"{self.total:.1f} expected correct matches among {self.uniques:,} uniques",
         )
-
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._checks import check_progress, check_whole
 from maskmeter._random import RandomSource, generator, seed_of
+from maskmeter._views import InWords
 from maskmeter.errors import InputError
 from maskmeter.riskutility.assessor import Assessor, Measure, Point
 
@@ -37,7 +37,7 @@ AXES = {
 
 
 @dataclass(frozen=True, eq=False)
-class RiskUtilityMap:
+class RiskUtilityMap(InWords):
     """Candidates by risk and information loss; the frontier holds those that none beats on both."""
 
     points: tuple[Point, ...]
@@ -90,10 +90,6 @@ class RiskUtilityMap:
             title="Risk and information loss",
             subtitle=f"Frontier: {', '.join(self.frontier)}",
         )
-
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
 
 
 def compare(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from maskmeter._checks import check_progress, is_number, shown
 from maskmeter._random import RandomSource, seed_of
+from maskmeter._views import InWords
 from maskmeter.errors import InputError, TargetWarning, without_warnings
 from maskmeter.risk import estimate_risk, exact_risk
 from maskmeter.riskutility.assessor import Assessor, Measure, Point, Trial
@@ -61,7 +61,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundRelease:
+class FoundRelease(InWords):
     """The release that was chosen, whether it meets the target, and all that were tried."""
 
     label: str
@@ -111,10 +111,6 @@ class FoundRelease:
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
         """Return an Altair map of all releases that were tried."""
         return self.tried.plot()
-
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return f"<p>{escape(self.summary())}</p>"
 
 
 def find_release(

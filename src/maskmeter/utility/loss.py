@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,6 +12,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import check_list
+from maskmeter._views import InWords
 from maskmeter.errors import InputError
 from maskmeter.perturb.release import check_release
 from maskmeter.utility import formulas
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Loss:
+class Loss(InWords):
     """Information loss of one two-way table.
 
     `raad` (ideal 100) is how close the cells are, `rcv` (ideal 0) the change of Cramer's V in
@@ -102,13 +102,9 @@ class Loss:
             subtitle=f"RAAD {self.raad:.1f} (ideal 100), Cramer's V {self.rcv:+.1f}% (ideal 0)",
         )
 
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return f"<p>{escape(self.summary())}</p>"
-
 
 @dataclass(frozen=True, eq=False)
-class Losses:
+class Losses(InWords):
     """Information loss of all two-way tables of some variables, and of their margins."""
 
     variables: tuple[Variable, ...]
@@ -167,10 +163,6 @@ class Losses:
             title="Information loss of all two-way tables",
             subtitle=f"RAAD, 100 is unchanged; worst {self.worst.name} ({self.worst.raad:.1f})",
         )
-
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
 
 
 @overload

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import is_number
+from maskmeter._views import InWords
 from maskmeter.errors import ColumnNotFoundError, InputError
 from maskmeter.perturb.release import check_release
 from maskmeter.utility.formulas import interval_overlap
@@ -30,7 +30,7 @@ _MOST_LEVELS = 300
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionLoss:
+class RegressionLoss(InWords):
     """Ordinary least squares before and after: a name, two coefficients and standard errors each.
 
     Categories are compared with the first one of their variable.
@@ -100,10 +100,6 @@ class RegressionLoss:
             title=f"Regression of {self.response}",
             subtitle=f"Coefficients keep {self.attenuation:.0%} of their size",
         )
-
-    def _repr_html_(self) -> str:
-        """Return the summary for notebooks."""
-        return f"<p>{escape(self.summary())}</p>"
 
 
 def regression_loss(
