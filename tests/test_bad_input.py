@@ -106,7 +106,7 @@ class TestFiles:
         self.check(action, tmp_path / "folder.csv", "a directory")
 
     def test_unknown_ending(self, action, tmp_path):
-        self.check(action, tmp_path / "people.docx", ".csv, .parquet")
+        self.check(action, tmp_path / "people.docx", ".csv, .tsv", ".sav")
 
     @pytest.mark.parametrize("ending", ["csv", "parquet"])
     def test_no_bytes(self, action, tmp_path, ending):
@@ -127,7 +127,7 @@ class TestFiles:
     def test_duplicate_column_names(self, action, tmp_path):
         path = tmp_path / "people.csv"
         path.write_text(f"sex,age,sex\n{SECRET},1,f\nm,2,m\n", encoding="utf-8")
-        self.check(action, path, "More than one column is named 'sex'")
+        self.check(action, path, "More than one column has the same name")
 
     def test_truncated_parquet(self, action, tmp_path):
         path = tmp_path / "people.parquet"
@@ -156,7 +156,7 @@ class TestFiles:
     def test_csv_row_with_too_many_fields(self, action, tmp_path):
         path = tmp_path / "people.csv"
         path.write_text(f"sex,age\nf,1\nm,2,{SECRET}\n", encoding="utf-8")
-        self.check(action, path, "same number of fields")
+        self.check(action, path, "more than 2 fields")
 
     def test_not_utf8(self, action, tmp_path):
         path = tmp_path / "people.csv"
@@ -531,12 +531,6 @@ class TestArguments:
         path = tmp_path / "people.csv"
         path.write_text(f"sex,age\n{rows}", encoding="utf-8")
         refuse(lambda: mm.read(path, keys=["sex"]), "fewer than 2 fields")
-
-    @pytest.mark.parametrize("mark", [";", "\t", "|"])
-    def test_a_csv_with_other_separators(self, mark, tmp_path):
-        path = tmp_path / "people.csv"
-        path.write_text(f"sex{mark}age\nf{mark}1\n", encoding="utf-8")
-        refuse(lambda: mm.read(path, keys=["sex"]), "Save the file with commas")
 
     def test_a_csv_of_an_old_macintosh(self, tmp_path):
         path = tmp_path / "people.csv"

@@ -27,10 +27,25 @@ class ColumnNotFoundError(MaskmeterError, LookupError):
     """A named column or key does not exist."""
 
     def __init__(
-        self, name: str, columns: Sequence[str], *, what: str = "column", listed: bool = True
+        self,
+        name: str,
+        columns: Sequence[str],
+        *,
+        what: str = "column",
+        listed: bool = True,
+        named: bool = True,
     ) -> None:
+        self.name = name
+        if not named:  # the header may be a record
+            super().__init__(
+                f"No {what} named {name!r} among {len(columns):,}. Does the first row of the file"
+                " hold the names of its columns?"
+            )
+            return
         spelled = {column.lower(): column for column in columns}
-        near = get_close_matches(str(name).lower(), list(spelled), n=1)
+        # Where a first row names the columns it may be a record: only a slip of the pen is mended.
+        cutoff = 0.6 if listed else 0.8
+        near = get_close_matches(str(name).lower(), list(spelled), n=1, cutoff=cutoff)
         hint = f" Did you mean {spelled[near[0]]!r}?" if near else ""
         if not listed:
             super().__init__(f"No {what} named {name!r} among {len(columns):,}.{hint}")
@@ -42,7 +57,13 @@ class ColumnNotFoundError(MaskmeterError, LookupError):
 class DuplicateColumnError(MaskmeterError, ValueError):
     """Two columns have the same name."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str] | None) -> None:
+        if names is None:  # they may be values of a record
+            super().__init__(
+                "More than one column has the same name. Does the first row of the file hold the"
+                " names of its columns? Each must be unique."
+            )
+            return
         listed = ", ".join(repr(name) for name in names)
         super().__init__(
             f"More than one column is named {listed}. Rename them so that each is unique."
@@ -54,8 +75,8 @@ class MissingValuesError(MaskmeterError, ValueError):
 
     def __init__(self, column: str, *, missing: int, records: int) -> None:
         super().__init__(
-            f"{missing:,} of {records:,} records have no value for {column!r}. Recode them, or pass"
-            ' missing="category" to make missing a category of its own.'
+            f"{missing:,} of {records:,} records have no value for {column!r}. Recode them, or make"
+            ' missing a category of its own: missing="category" (--missing category).'
         )
 
 
@@ -79,6 +100,10 @@ class FileError(MaskmeterError, OSError):
     """A file cannot be read."""
 
 
+class PlanError(MaskmeterError, ValueError):
+    """A plan file says something that cannot be done."""
+
+
 class OptionalDependencyError(MaskmeterError, ImportError):
     """A library that only some features need is not installed."""
 
@@ -93,6 +118,22 @@ def without_warnings(kind: type[MaskmeterWarning] = MaskmeterWarning) -> Iterato
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kind)
         yield
+
+
+class FormatWarning(MaskmeterWarning):
+    """A format cannot hold all that was read from another."""
+
+
+class SortedRecordsWarning(FormatWarning):
+    """The records stand in the order of a key, so that changed ones stand out of place."""
+
+
+class ManyCategoriesWarning(MaskmeterWarning):
+    """A key of numbers has so many values that nearly everyone is alone with theirs."""
+
+    def __init__(self, message: str, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class PopulationMismatchWarning(MaskmeterWarning):

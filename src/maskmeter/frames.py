@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from polars.exceptions import PanicException
 
 from maskmeter import formats
 from maskmeter._checks import check_distinct
@@ -20,6 +22,8 @@ from maskmeter.errors import (
     MissingValuesError,
     WeightError,
 )
+from maskmeter.formats.codebook import EMPTY
+from maskmeter.formats.dialect import Dialect
 from maskmeter.keys import Key, KeySpace
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskmeter.formats.codebook import Codebook
     from maskmeter.keys import Codes
 
 Missing = Literal["refuse", "category"]
@@ -38,46 +43,79 @@ T = TypeVar("T")
 COUNT = "maskmeter: number of rows"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Opened:
+    """A source of records: a frame of any kind, with the file behind it if there is one."""
+
+    frame: Frame
+    path: Path | None = None
+    file: formats.Scanned | None = None
+
+    @property
+    def named(self) -> bool:
+        """False when the column names may be values of a record."""
+        return self.file is None or self.file.named
+
+    @property
+    def codebook(self) -> Codebook:
+        """What the file says of its columns."""
+        return EMPTY if self.file is None else self.file.codebook
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the file's text is written."""
+        return (self.file and self.file.dialect) or Dialect()
+
+    def load(self) -> nw.DataFrame[Any]:
+        """Return an eager frame: the user's own kind, Polars for files and lazy engines."""
+        if isinstance(self.frame, nw.DataFrame):
+            # What the user does to their frame later is no concern of ours.
+            return self.frame.clone()
+        return self._collected(self.frame)
+
+    def grouped(self, names: Sequence[str]) -> nw.DataFrame[Any]:
+        """Return the distinct combinations of columns with their number of rows, under COUNT.
+
+        The rows themselves stay in the engine that holds them.
+        """
+        return self._collected(
+            _careful(lambda: self.frame.group_by(list(names)).agg(nw.len().alias(COUNT)))
+        )
+
+    def check_columns(self, keys: Sequence[str | Key]) -> list[str]:
+        """Return the names of the keys, which must be columns."""
+        names = [_name(key) for key in keys]
+        columns = _careful(lambda: self.frame.collect_schema().names(), self._unusable)
+        listed = self.file is None or self.file.listed
+        for name in names:
+            if name not in columns:
+                raise ColumnNotFoundError(name, columns, listed=listed, named=self.named)
+            if not name or name == "*" or (name.startswith("^") and name.endswith("$")):
+                message = f"A key cannot be named {name!r}, which data frames read as a pattern: rename it."
+                raise InputError(message)
+        return names
+
+    @property
+    def _unusable(self) -> str:
+        """What to say when the types of the columns are beyond us."""
+        if self.path is None:
+            return _UNUSABLE
+        return f"Cannot read {self.path.name!r}: it has a column of a type that cannot be read."
+
+    def _collected(self, frame: Frame) -> nw.DataFrame[Any]:
+        if isinstance(frame, nw.DataFrame):
+            return frame
+        native = nw.to_native(frame)
+        if self.path is not None:
+            return nw.from_native(formats.collect(native, self.path))
+        if isinstance(native, pl.LazyFrame):
+            return nw.from_native(_careful(lambda: native.collect(engine="streaming")))
+        return _careful(lambda: frame.collect(backend="polars"))
+
+
 def load(source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 - a path or any frame narwhals knows
     """Return any source as an eager frame: the user's own kind, Polars for files and lazy engines."""
-    frame = _opened(source)
-    if isinstance(frame, nw.DataFrame):
-        return frame.clone()  # what the user does to their frame later is no concern of ours
-    return _collected(frame, source)
-
-
-def grouped(source: Any, keys: Sequence[str | Key]) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for load
-    """Return the distinct combinations of the keys with their number of rows, under COUNT.
-
-    The rows themselves stay in the engine that holds them.
-    """
-    frame = _opened(source)
-    names = check_columns(keys, frame.collect_schema().names(), source)
-
-    def counted() -> Frame:
-        return frame.group_by(names).agg(nw.len().alias(COUNT))
-
-    return _collected(_careful(counted), source)
-
-
-def check_columns(
-    keys: Sequence[str | Key],
-    columns: Sequence[str],
-    source: Any,  # noqa: ANN401 - as for load
-) -> list[str]:
-    """Return the names of the keys, which must be columns."""
-    names = [_name(key) for key in keys]
-    for name in names:
-        if name not in columns:
-            # A CSV without a header row would have a record listed here.
-            listed = not (isinstance(source, str | Path) and Path(source).suffix.lower() == ".csv")
-            raise ColumnNotFoundError(name, columns, listed=listed)
-        if not name or name == "*" or (name.startswith("^") and name.endswith("$")):
-            message = (
-                f"A key cannot be named {name!r}, which data frames read as a pattern: rename it."
-            )
-            raise InputError(message)
-    return names
+    return opened(source).load()
 
 
 def listed_keys(keys: Keys) -> list[str | Key]:
@@ -166,22 +204,52 @@ def _alike(key: Key, wanted: Codes, column: nw.Series[Any], codes: Codes) -> nw.
     raise InputError(message)
 
 
-def weights_of(frame: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
+def weights_of(frame: nw.DataFrame[Any], name: str, source: Opened) -> NDArray[np.float64]:
     """Return a column of numbers; what is missing or not a number is NaN."""
     if not isinstance(name, str):
         message = f"`weights` must be the name of a column, not a {type(name).__name__}."
         raise WeightError(message)
     if name not in frame.columns:
-        raise ColumnNotFoundError(name, frame.columns, listed=False)
+        raise ColumnNotFoundError(name, frame.columns, listed=False, named=source.named)
     column = frame[name]
-    if column.dtype == nw.String:  # CSV: the weights are the only column that is parsed
-        text = pl.Series(column.to_list(), dtype=pl.String)
-        return text.str.strip_chars().cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    if column.dtype == nw.String:
+        return parsed(column, source.dialect)
     if not column.dtype.is_numeric():
         kind = type(column.dtype).__name__
         message = f"Column {name!r} cannot hold weights: it holds {kind}, not numbers."
         raise WeightError(message)
     return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+
+
+def parsed(column: nw.Series[Any], dialect: Dialect) -> NDArray[np.float64]:
+    """Return the numbers that texts stand for; what is missing or not a number is NaN."""
+    text = pl.Series(column.to_list(), dtype=pl.String).str.strip_chars()
+    if _decimal(text, column.name, dialect) == ",":
+        points = int(text.str.contains(".", literal=True).sum())
+        if points:
+            message = (
+                f'{points:,} values of {column.name!r} have a point, and decimal="," says that the'
+                " decimal mark is a comma: remove points between thousands from the file."
+            )
+            raise InputError(message)
+        text = text.str.replace(",", ".", literal=True)
+    return text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+
+def _decimal(text: pl.Series, name: str, dialect: Dialect) -> str:
+    """Return the decimal mark of numbers; where a comma may also part thousands, it is asked for."""
+    if dialect.decimal is not None:
+        return dialect.decimal
+    commas = text.filter(text.str.contains(",", literal=True))
+    if not len(commas) or text.str.contains(".", literal=True).any():
+        return "."
+    if commas.str.contains(r"^[+-]?\d{1,3}(,\d{3})+$").all():
+        message = (
+            f"Cannot tell whether commas in {name!r} part thousands or are decimal marks: give"
+            ' decimal="," for decimal marks; for thousands, remove them from the file.'
+        )
+        raise InputError(message)
+    return ","
 
 
 def new_frame(columns: dict[str, NDArray[Any]], *, like: nw.DataFrame[Any]) -> dict[str, Any]:
@@ -190,10 +258,18 @@ def new_frame(columns: dict[str, NDArray[Any]], *, like: nw.DataFrame[Any]) -> d
     return {name: nw.new_series(name, values, backend=backend) for name, values in columns.items()}
 
 
-def _opened(source: Any) -> Frame:  # noqa: ANN401 - a path or any frame narwhals knows
-    """Return any source as a narwhals frame, lazy for files."""
+def opened(source: Any, dialect: Dialect | None = None) -> Opened:  # noqa: ANN401 - a path or any frame narwhals knows
+    """Return any source of records, not yet read where that can wait."""
     if isinstance(source, str | Path):
-        return nw.from_native(formats.scan(Path(source).expanduser()))
+        path = Path(source).expanduser()
+        file = formats.scan(path, dialect)
+        # The working directory may change before a copy of the file is written.
+        return Opened(nw.from_native(file.frame), path.absolute(), file)
+    return Opened(_framed(source))
+
+
+def _framed(source: Any) -> Frame:  # noqa: ANN401 - any frame narwhals knows
+    """Return a frame of any kind as one of narwhals."""
     try:
         frame: Frame = nw.from_native(source)
         names = frame.collect_schema().names()
@@ -207,7 +283,7 @@ def _opened(source: Any) -> Frame:  # noqa: ANN401 - a path or any frame narwhal
         names = getattr(source, "column_names", None) or source.columns  # Arrow, else pandas
         check_distinct(str(name) for name in names)
         raise
-    except Exception:  # noqa: BLE001 - whatever a lazy engine raises may quote a record
+    except (Exception, PanicException):  # noqa: BLE001 - whatever a lazy engine raises may quote a record
         raise InputError(_UNUSABLE) from None
     if not all(isinstance(name, str) for name in names):
         message = "Column names must be text: rename the columns of the data frame."
@@ -223,19 +299,8 @@ def _careful(action: Callable[[], T], message: str = _UNUSABLE) -> T:
     """Return what an action on a frame gives; what the engine says may quote a record."""
     try:
         return action()
-    except Exception:  # noqa: BLE001 - see above
+    except (Exception, PanicException):  # noqa: BLE001 - see above; a panic is no Exception
         raise InputError(message) from None
-
-
-def _collected(frame: Frame, source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 - as for load
-    if isinstance(frame, nw.DataFrame):
-        return frame
-    native = nw.to_native(frame)
-    if isinstance(source, str | Path):
-        return nw.from_native(formats.collect(native, Path(source)))
-    if isinstance(native, pl.LazyFrame):
-        return nw.from_native(_careful(lambda: native.collect(engine="streaming")))
-    return _careful(lambda: frame.collect(backend="polars"))
 
 
 def _encoded(

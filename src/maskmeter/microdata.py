@@ -5,65 +5,43 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from hashlib import file_digest, sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from maskmeter import formats
 from maskmeter._checks import check_choice, check_fraction, locked, shown
+from maskmeter.bands import Bands, banded, check_bands, warn_if_many
 from maskmeter.errors import (
     ColumnNotFoundError,
-    FileError,
     InputError,
     WeightError,
 )
+from maskmeter.formats.codebook import EMPTY, Codebook
+from maskmeter.formats.dialect import Dialect
 from maskmeter.frames import (
     Keys,
     Missing,
-    check_columns,
     decode,
     encode,
     listed_keys,
-    load,
     new_frame,
+    opened,
     weights_of,
 )
 from maskmeter.keys import KeySpace, check_codes
+from maskmeter.origin import Origin, warn_if_sorted
 from maskmeter.strata import By
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    import narwhals.stable.v2 as nw
     from numpy.typing import NDArray
 
+    from maskmeter.frames import Opened
     from maskmeter.keys import Codes
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Origin:
-    """Where the records came from: the user's frame, its codes as they were read, and its file."""
-
-    frame: nw.DataFrame[Any]
-    codes: Codes
-    path: Path | None = None
-    state: tuple[int, int] | None = None  # size and time of change of the file
-
-    @classmethod
-    def of(cls, source: Any, frame: nw.DataFrame[Any], codes: Codes) -> Origin:  # noqa: ANN401 - as for read
-        """Return the origin of records that were read from a path or a frame."""
-        if not isinstance(source, str | Path):
-            return cls(frame, codes)
-        path = Path(source).expanduser().absolute()  # the working directory may change
-        return cls(frame, codes, path, _state(path))
-
-    def check_unchanged(self) -> Path:
-        """Return the path of the file, which must be as it was when it was read."""
-        if self.path is None or not self.path.is_file() or _state(self.path) != self.state:
-            message = f"{str(self.path)!r} is not as it was when it was read: read it again."
-            raise FileError(message)
-        return self.path
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +58,7 @@ class Microdata:
     fraction: float | By[float] | None = None
     weights: NDArray[np.float64] | None = None
     origin: Origin | None = field(default=None, repr=False)
+    codebook: Codebook = field(default=EMPTY, repr=False)
 
     def __post_init__(self) -> None:
         """Check the codes and the sampling, and make the arrays read-only."""
@@ -125,10 +104,62 @@ class Microdata:
         return replace(self, codes=codes)
 
     def project(self, names: Sequence[str]) -> Microdata:
-        """Return the same records with some of their keys, in the order given."""
+        """Return the same records with some of their keys, in the order given.
+
+        A fraction that varies with a key that is left out is averaged over the records. Only the
+        keys can be written then: the other columns may hold those that were left out, unprotected.
+        """
         columns = [self.space.index(name) for name in names]
         space = self.space.project(list(names))
-        return Microdata(space, self.codes[:, columns], self.fraction, self.weights)
+        fraction = self._seen_fraction(names)
+        origin = None if self.origin is None else self.origin.part(columns)
+        codes = self.codes[:, columns]
+        return Microdata(space, codes, fraction, self.weights, origin, self.codebook)
+
+    def _seen_fraction(self, names: Sequence[str]) -> float | By[float] | None:
+        """Return the fraction for those who know some keys: records over the units they stand for."""
+        fraction = self.fraction
+        if not isinstance(fraction, By) or set(fraction.keys) <= set(names):
+            return fraction
+        units = 1 / self.inclusion(self.codes)
+        overall = float(len(self) / units.sum())
+        known = tuple(name for name in fraction.keys if name in names)
+        if not known:
+            return overall
+        own = self.space.project(known)
+        numbers = own.number(self.codes[:, [self.space.index(name) for name in known]])
+        cells, cell, records = np.unique(numbers, return_inverse=True, return_counts=True)
+        shares = records / np.bincount(cell.reshape(-1), weights=units)
+        spelled = [own[name].categories for name in known]
+        values = tuple(
+            (tuple(texts[code] for texts, code in zip(spelled, codes, strict=True)), float(share))
+            for codes, share in zip(own.codes(cells), shares, strict=True)
+        )
+        return By(known, values, overall, lenient=True)
+
+    def label(self, column: str) -> str:
+        """Return the label that the file gives a column, or the column's name.
+
+        >>> from maskmeter.formats.codebook import Variable
+        >>> from maskmeter.keys import Key
+        >>> space, sexes = KeySpace([Key("sex", [1, 2])]), ((1, "Male"), (2, "Female"))
+        >>> book = Codebook((Variable("sex", "Sex of person", sexes),))
+        >>> Microdata(space, [[0], [1]], codebook=book).label("sex")
+        'Sex of person'
+        """
+        return self.codebook.label(column)
+
+    def value_label(self, key: str, category: Hashable) -> str:
+        """Return the label that the file gives a category, or the category as text.
+
+        Labels only name: the categories are the codes. None is "missing".
+
+        >>> from maskmeter.keys import Key
+        >>> people = Microdata(KeySpace([Key("sex", [1, 2])]), [[0], [1]])
+        >>> people.value_label("sex", 2), people.value_label("sex", None)
+        ('2', 'missing')
+        """
+        return self.codebook.value_label(key, category)
 
     def column(self, name: str) -> list[Any]:
         """Return a column of the user's file, a value for each record, none of them missing."""
@@ -140,7 +171,8 @@ class Microdata:
             raise InputError(message)
         frame = self.origin.frame
         if name not in frame.columns:
-            raise ColumnNotFoundError(name, frame.columns)
+            named, listed = self.origin.named, self.origin.listed
+            raise ColumnNotFoundError(name, frame.columns, named=named, listed=listed)
         values = list(frame[name].to_list())
         missing = sum(value is None or value != value for value in values)  # noqa: PLR0124 - NaN
         if missing:
@@ -179,7 +211,7 @@ class Microdata:
         True
         """
         keys = self._decoded(self.codes)
-        if self.origin is None:
+        if self.origin is None or not self.origin.whole:
             return keys.to_native()
         frame = self.origin.frame
         return frame.with_columns(*(keys[name] for name in self.space.names)).to_native()
@@ -208,23 +240,36 @@ class Microdata:
     def write(self, path: str | Path) -> None:
         """Write the user's columns with the key values held here, in the format of the ending.
 
-        A CSV that came from a CSV differs from it in the changed fields only, byte for byte.
+        A file in the format of the one that was read differs from it in the changed columns only,
+        byte for byte in delimited text, SPSS and Stata. Keys in bands are written as their bands.
+        What another format cannot hold is said in a warning.
         """
         origin = self.origin
         path = formats.check_target(path, None if origin is None else origin.path)
-        if origin is not None and origin.path is not None and formats.keep_bytes(origin.path, path):
-            formats.delimited.rewrite(origin.check_unchanged(), path, self._changes(origin.codes))
-        else:
-            formats.write(self.to_frame(), path)
+        frame = nw.from_native(self.to_frame(), eager_only=True)
+        if origin is not None:
+            warn_if_sorted(self.space, origin.codes, self.codes)
+        if origin is None or origin.source is None:
+            formats.write(frame, path, self.codebook)
+            return
+        changes = None
+        if formats.copies(self.codebook, origin.source.path, path):
+            origin.check_unchanged()
+            changes = self._changes(origin.codes)
+        formats.write(frame, path, self.codebook, source=origin.source, changes=changes)
 
-    def _changes(self, before: Codes) -> dict[str, dict[int, str]]:
-        """Return the new text of every changed field: column, then row."""
-        changes = {}
+    def _changes(self, before: Codes) -> list[formats.Change]:
+        """Return the columns that are not as in the file; those of a key in bands never are."""
+        changes = []
         for position, key in enumerate(self.space.keys):
-            now = self.codes[:, position]
-            rows = np.flatnonzero(now != before[:, position])
-            texts = ["" if value is None else str(value) for value in key.categories]
-            changes[key.name] = {int(row): texts[now[row]] for row in rows}
+            now, then = self.codes[:, position].astype(np.int64), before[:, position]
+            recoded = key.name in self.codebook.recoded
+            donors = np.full(key.size, -1)
+            if not recoded:
+                donors[then[::-1]] = np.arange(len(then))[::-1]
+            if recoded or (now != then).any():
+                texts = tuple("" if value is None else str(value) for value in key.categories)
+                changes.append(formats.Change(key.name, now, texts, donors))
         return changes
 
     def fingerprint(self) -> str:
@@ -232,6 +277,10 @@ class Microdata:
         if self.origin is not None and self.origin.path is not None:
             with self.origin.check_unchanged().open("rb") as file:
                 return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
+        return self.key_hash()
+
+    def key_hash(self) -> str:
+        """Return a hash of the keys of the records, whatever file they are in."""
         digest = sha256(repr([(key.name, key.categories) for key in self.space.keys]).encode())
         digest.update(np.ascontiguousarray(self.codes.T).data)  # column after column
         return f"keys sha256 {digest.hexdigest()}"
@@ -244,17 +293,22 @@ def read(
     fraction: float | By[float] | None = None,
     weights: str | None = None,
     missing: Missing = "refuse",
+    bands: Bands | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
 ) -> Microdata:
     """Return the records of a file or a frame, with their keys as category codes.
 
     Categories stand in their declared order where the column has one (a Polars Enum, an ordered
     pandas Categorical), else sorted by value. A CSV holds text: "10" comes before "2" there, and
-    an empty field is missing.
+    an empty field is missing. Codes of SPSS and Stata files stay codes, whatever their labels.
 
     Parameters
     ----------
     source
-        A path to a CSV or Parquet file, or a data frame (Polars, pandas, PyArrow, ...).
+        A path to a file (delimited text, Parquet, Arrow, SPSS, Stata, SAS, Excel or R), or a data
+        frame (Polars, pandas, PyArrow, ...).
     keys
         Names of the columns an intruder could know. Pass `population.space` (or `Key` objects) to
         take the categories from elsewhere than from this file.
@@ -266,21 +320,37 @@ def read(
         probabilities (per stratum, say) and the weights are used to fit models.
     missing
         "refuse" missing key values, or make them a "category".
+    bands
+        Lower bounds of the bands that keys of numbers are put into; the last band is open. A
+        written file holds the bands, not the numbers.
+    encoding, delimiter, decimal
+        How delimited text is written, where that cannot be found out: such as "cp1252", ";", ",".
+        An encoding is also heeded for SPSS, Stata and SAS files that name a wrong one.
 
     >>> import polars as pl
     >>> people = pl.DataFrame({"sex": ["f", "m", "m"], "age": [30, 40, 40]})
     >>> read(people, keys=["sex", "age"], fraction=0.01)
     Microdata(3 records, keys sex, age)
+    >>> read(people, keys=["age"], bands={"age": [0, 16, 35, 65]}).to_frame()["age"].to_list()
+    ['16-34', '35-64', '35-64']
     """
     check_choice(missing, Missing, name="missing")
     listed = listed_keys(keys)
-    frame = load(source)
-    check_columns(listed, frame.columns, source)
+    given = opened(source, Dialect(encoding, delimiter, decimal))
+    cut = check_bands(bands, given.check_columns(listed))
+    frame = banded(given.load(), cut, given)
     space, codes = encode(frame, listed, missing=missing)
+    warn_if_many(frame, listed, space, given.codebook)
     codes = locked(codes)
-    weighed = None if weights is None else _named_weights(frame, weights)
-    origin = Origin.of(source, frame, codes)
-    return Microdata(space, codes, fraction=fraction, weights=weighed, origin=origin)
+    weighed = None if weights is None else _named_weights(frame, weights, given)
+    codebook = given.codebook
+    for name in cut:
+        codebook = codebook.recode(name)
+    said = {"weights": weights, "encoding": encoding, "delimiter": delimiter, "decimal": decimal}
+    reading: dict[str, Any] = {name: text for name, text in said.items() if text is not None}
+    reading |= {"missing": missing, "bands": {name: list(bounds) for name, bounds in cut.items()}}
+    origin = replace(Origin.of(given, frame, codes), reading=tuple(reading.items()))
+    return Microdata(space, codes, fraction, weighed, origin, codebook)
 
 
 def check_microdata(data: object) -> None:
@@ -290,14 +360,9 @@ def check_microdata(data: object) -> None:
         raise InputError(message)
 
 
-def _state(path: Path) -> tuple[int, int]:
-    stat = path.stat()
-    return stat.st_size, stat.st_mtime_ns
-
-
-def _named_weights(frame: nw.DataFrame[Any], column: str) -> NDArray[np.float64]:
+def _named_weights(frame: nw.DataFrame[Any], column: str, given: Opened) -> NDArray[np.float64]:
     """Return a column of weights; what is wrong with it is said under its name."""
-    weights = weights_of(frame, column)
+    weights = weights_of(frame, column, given)
     try:
         _check_weights(weights, len(frame))
     except WeightError as error:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskmeter._checks import check_choice, locked
+from maskmeter.bands import Bands, banded, check_bands, warn_if_many
 from maskmeter.errors import InputError
-from maskmeter.frames import COUNT, Keys, Missing, encode, grouped, listed_keys
+from maskmeter.formats.dialect import Dialect
+from maskmeter.frames import COUNT, Keys, Missing, encode, listed_keys, opened
 from maskmeter.keys import Key, KeySpace, check_codes
 
 if TYPE_CHECKING:
@@ -151,11 +153,21 @@ class KeyTable:
         return table.reshape(self.space.sizes)
 
 
-def count(source: Any, keys: Keys, *, missing: Missing = "refuse") -> KeyTable:  # noqa: ANN401 - a path or any frame
+def count(
+    source: Any,  # noqa: ANN401 - a path or any frame
+    keys: Keys,
+    *,
+    missing: Missing = "refuse",
+    bands: Bands | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> KeyTable:
     """Return how many units of a population fall in each cell.
 
     The source may be a file, a frame or a lazy frame. Rows are grouped by the engine that holds
-    them, so that a population's rows never have to fit in memory.
+    them, so that a population's rows never have to fit in memory. The other arguments are those of
+    `mm.read`.
 
     >>> import polars as pl
     >>> count(pl.DataFrame({"sex": ["f", "m", "m"]}), keys=["sex"])
@@ -163,7 +175,12 @@ def count(source: Any, keys: Keys, *, missing: Missing = "refuse") -> KeyTable: 
     """
     check_choice(missing, Missing, name="missing")
     listed = listed_keys(keys)
-    groups = grouped(source, listed)
+    given = opened(source, Dialect(encoding, delimiter, decimal))
+    names = given.check_columns(listed)
+    cut = check_bands(bands, names)
+    groups = given.grouped(names)
     rows = groups[COUNT].to_numpy().astype(np.int64)
+    groups = banded(groups, cut, given, rows)
     space, codes = encode(groups, listed, missing=missing, rows=rows)
+    warn_if_many(groups, listed, space, given.codebook)
     return KeyTable.of(space, codes, rows)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polars.exceptions import PanicException
+
 from maskmeter.errors import FileError, MaskmeterError
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def whole(path: Path) -> Iterator[Path]:
     except OSError as error:
         message = f"Cannot write {str(path)!r}: {error.strerror}."
         raise FileError(message) from None
-    except Exception:  # noqa: BLE001 - whatever the writer raises may quote a record
+    except (Exception, PanicException):  # noqa: BLE001 - whatever the writer raises may quote a record
         message = f"Cannot write {str(path)!r}: its format cannot hold this file."
         raise FileError(message) from None
     finally:
@@ -50,3 +52,14 @@ def _set_permissions(unfinished: Path, path: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     unfinished.chmod(0o666 & ~mask)
+
+
+def check_folder(folder: str | Path) -> Path:
+    """Return a folder that can be written to, now or once it is made."""
+    out = Path(folder).expanduser()
+    there = next(one for one in (out, *out.absolute().parents) if one.exists())
+    reason = "is not a folder" if not there.is_dir() else "is a folder that you may not write to"
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        message = f"Cannot write to {str(out)!r}: {str(there)!r} {reason}."
+        raise FileError(message)
+    return out

@@ -1,126 +1,179 @@
-"""CSV: every column is read as text, so that what is written back can be the same byte for byte."""
+"""Delimited text: every column is read as text, so that what is written back can be the same byte for byte."""
 
 from __future__ import annotations
 
-import csv
 import re
-from typing import IO, TYPE_CHECKING, Any
+from io import BytesIO
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
+import narwhals.stable.v2 as nw
 import polars as pl
 
-from maskmeter._checks import check_distinct
-from maskmeter.errors import FileError
-from maskmeter.formats.atomic import whole
+from maskmeter.errors import DuplicateColumnError, FileError
+from maskmeter.formats.detection import (
+    delimiter_of,
+    encoding_of,
+    first_rows,
+    looks_like_names,
+    utf8,
+)
+from maskmeter.formats.dialect import DELIMITERS, Dialect
+from maskmeter.formats.rows import check_rows
+from maskmeter.formats.scanned import Scanned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    import narwhals.stable.v2 as nw
+    from maskmeter.formats.codebook import Codebook
+    from maskmeter.formats.scanned import Change, Source
 
-ENDINGS = (".csv",)
+_Split: TypeAlias = "Callable[[bytes], tuple[list[bytes], bytes, bytes]]"
+
+NAME = "Delimited text"
+ENDINGS = (".csv", ".tsv", ".tab", ".txt")
+TABBED = (".tsv", ".tab")
+KEEPS = frozenset({"extended missing values"})  # as the text ".a"
 ADVICE = (
-    "it is not comma-separated text in UTF-8 with the same number of fields in every row,"
-    " or it was cut short."
+    "it is not delimited text with as many fields in every row as in the first. A field that holds"
+    " the delimiter must stand in quotation marks."
 )
 
-_CHUNK = 1 << 24
-_FIELD = re.compile(rb'("(?:[^"]|"")*"|[^,]*),')
+# Every column is read, also those nobody asked for: otherwise a row with too many fields, whose
+# values may stand in the wrong columns, would pass unnoticed.
+OPTIMIZATIONS = pl.QueryOptFlags(projection_pushdown=False)
+
+_SHOWN = 1 << 20  # bytes that are looked at for the delimiter and for names
 
 
-def scan(path: Path) -> pl.LazyFrame:
+def scan(path: Path, dialect: Dialect) -> Scanned:
     """Return a lazy frame of text columns; an empty field is a missing value."""
-    header = _header(path)
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        message = (
-            f"Cannot read {path.name!r}: its first row has one field that holds semicolons, tabs or"
-            " bars. Save the file with commas."
-        )
+    encoding = encoding_of(path, dialect)
+    source: Path | BytesIO = path if encoding is None else BytesIO(utf8(path, encoding))
+    beginning = _whole_lines(_beginning(source))
+    if b"\r" in beginning and b"\n" not in beginning:
+        message = f"Cannot read {path.name!r}: its lines end with CR alone. Save it with LF."
         raise FileError(message)
-    check_distinct(header)
-    _refuse_short_rows(path, fields=len(header))
+    text = beginning.decode("utf-8-sig", errors="replace")  # all bytes are checked below
+    given = dialect.delimiter or ("\t" if path.suffix.lower() in TABBED else None)
+    delimiter = given or delimiter_of(text, path.name)
+    header, *rows = first_rows(text, delimiter)
+    with _reopened(source) as file:
+        check_rows(file, path.name, fields=len(header), delimiter=delimiter)
+    if len(set(header)) < len(header):
+        raise DuplicateColumnError(None)  # what may be a record is not shown
     frame = pl.scan_csv(
-        path,
+        source if isinstance(source, BytesIO) else path,
+        separator=delimiter,
         infer_schema=False,
         null_values="",
         glob=False,
         with_column_names=lambda _: header,  # the reader leaves doubled quotes in names
     )
     frame.collect_schema()
-    return frame
+    found = Dialect(encoding=encoding, delimiter=delimiter, decimal=dialect.decimal)
+    named = looks_like_names(header, rows)
+    return Scanned(frame, dialect=found, named=named, listed=False)
 
 
-def collect(frame: pl.LazyFrame) -> pl.DataFrame:
-    """Return what a lazy frame over a CSV holds."""
-    # Every column is read, also those nobody asked for: otherwise a row with too many fields, whose
-    # values may stand in the wrong columns, would pass unnoticed.
-    whole_rows = pl.QueryOptFlags(projection_pushdown=False)
-    return frame.collect(engine="streaming", optimizations=whole_rows)
+def _beginning(source: Path | BytesIO) -> bytes:
+    with _reopened(source) as raw:
+        return raw.read(_SHOWN)
 
 
-def _header(path: Path) -> list[str]:
-    """Return the names in the first row, before the reader can rename duplicates."""
-    with path.open("rb") as raw:
-        beginning = raw.read(_CHUNK)
-    if b"\r" in beginning and b"\n" not in beginning:
-        message = f"Cannot read {path.name!r}: its lines end with CR alone. Save it with LF."
-        raise FileError(message)
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        return next(csv.reader(file), [])
+def _whole_lines(beginning: bytes) -> bytes:
+    """Return the beginning of a file without the line in which it was cut off."""
+    last = beginning.rfind(b"\n") + 1
+    return beginning[:last] if len(beginning) == _SHOWN and last else beginning
 
 
-def _refuse_short_rows(path: Path, *, fields: int) -> None:
-    """Refuse a file with rows that stop short: the reader would fill them with missing values.
-
-    The last row of a file that was cut off is one. Rows with too many fields the reader refuses.
-    """
-    commas, lines, quoted, last, tail = 0, 0, False, b"\n", b""
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            last, tail = chunk[-1:], (tail + chunk)[-4:]
-            if quoted or b'"' in chunk:
-                chunk, quoted = _outside_quotes(chunk, quoted=quoted)
-            commas += chunk.count(b",")
-            lines += chunk.count(b"\n")
-    lines += last != b"\n"
-    if last == b"\n" and tail.replace(b"\r", b"").endswith(b"\n\n"):
-        message = f"Cannot read {path.name!r}: it ends with a blank line. Remove it."
-        raise FileError(message)
-    if commas < (fields - 1) * lines:
-        message = (
-            f"Cannot read {path.name!r}: some of its {lines - 1:,} rows are blank or have fewer than"
-            f" {fields} fields. If only the last one has, the file was cut short: copy it again."
-        )
-        raise FileError(message)
+def _reopened(source: Path | BytesIO) -> IO[bytes]:
+    return BytesIO(source.getbuffer()) if isinstance(source, BytesIO) else source.open("rb")
 
 
-def _outside_quotes(chunk: bytes, *, quoted: bool) -> tuple[bytes, bool]:
-    """Return the bytes that are not inside quotes, and whether the chunk ends inside them."""
-    text = np.frombuffer(chunk, dtype=np.uint8)
-    inside = np.bitwise_xor.accumulate(text == ord('"')) ^ quoted
-    return text[~inside].tobytes(), bool(inside[-1])
-
-
-def write(frame: nw.DataFrame[Any], path: Path) -> None:
+def write(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
     """Write a frame of any kind."""
-    frame.write_csv(path)
+    for name, kind in frame.schema.items():
+        if kind.is_nested() or kind == nw.Binary:
+            message = f"{NAME} cannot hold column {name!r}, which holds {type(kind).__name__}."
+            raise FileError(message)
+    if path.suffix.lower() in TABBED:
+        frame.to_polars().write_csv(path, separator="\t")
+    else:
+        frame.write_csv(path)
 
 
-def rewrite(source: Path, path: Path, changes: dict[str, dict[int, str]]) -> None:
-    """Write a copy of a CSV in which only some fields are changed: column, row, new text."""
-    header = _header(source)
-    by_row: dict[int, list[tuple[int, str]]] = {}
-    for name, texts in changes.items():
-        for row, text in texts.items():
-            by_row.setdefault(row, []).append((header.index(name), text))
-    with source.open("rb") as old, whole(path) as unfinished, unfinished.open("wb") as new:
-        for number, record in enumerate(_records(old), start=-1):  # the header is row -1
-            new.write(_changed(record, by_row[number]) if number in by_row else record)
+def copies(_codebook: Codebook, source: str, target: str) -> bool:
+    """Return True when only some fields need to change: the endings call for the same delimiter."""
+    return (source in TABBED) == (target in TABBED)
+
+
+def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
+    """Write a copy of a file in which only some columns are changed; they always can be."""
+    dialect = source.dialect or Dialect()
+    split = _splitter((dialect.delimiter or ",").encode())
+    held = source.path if dialect.encoding is None else BytesIO(utf8(source.path, dialect.encoding))
+    with _reopened(held) as old:
+        columns = [source.columns.index(change.column) for change in changes]
+        changed = dict(zip(columns, changes, strict=True))
+        alone = len(source.columns) == 1
+        fields = _category_fields(_records(old), split, changed, alone=alone)
+    codes = [change.codes.tolist() for change in changes]
+    with _reopened(held) as old, path.open("wb") as new:
+        records = _records(old)
+        new.write(_encoded(next(records), dialect.encoding))  # the header
+        for row, record in enumerate(records):
+            kept = record
+            if changes:
+                parts, mark, end = split(record)
+                for column, code in zip(columns, codes, strict=True):
+                    parts[column] = fields[column][code[row]]
+                kept = mark.join(parts) + end
+            new.write(_encoded(kept, dialect.encoding))
+    return True
+
+
+def _category_fields(
+    records: Iterator[bytes], split: _Split, changes: dict[int, Change], *, alone: bool
+) -> dict[int, list[bytes]]:
+    """Return the field of every category of some columns, as a record of the file has it."""
+    wanted: dict[int, list[tuple[int, int]]] = {}
+    fields: dict[int, list[bytes]] = {}
+    for column, change in changes.items():
+        fields[column] = [_quoted(text, alone=alone) for text in change.texts]
+        for code, donor in enumerate(change.donors.tolist()):
+            if donor >= 0:
+                wanted.setdefault(donor, []).append((column, code))
+    last = max(wanted, default=-1)
+    for row, record in enumerate(islice(records, 1, last + 2)):  # the header comes first
+        for column, code in wanted.get(row, ()):
+            fields[column][code] = split(record)[0][column]
+    return fields
+
+
+def _quoted(text: str, *, alone: bool) -> bytes:
+    """Return the field of a category that no record has, quoted if it needs to be.
+
+    An empty field that is alone in its row would make a blank line.
+    """
+    needed = any(mark in text for mark in ('"', "\r", "\n", *DELIMITERS)) or (alone and not text)
+    return b'"' + text.encode().replace(b'"', b'""') + b'"' if needed else text.encode()
+
+
+def _encoded(record: bytes, encoding: str | None) -> bytes:
+    """Return a record in the encoding of its file."""
+    if encoding is None:
+        return record
+    try:
+        return record.decode().encode(encoding)
+    except UnicodeEncodeError:
+        message = f"Some category cannot be written in the encoding of the file, {encoding}."
+        raise FileError(message) from None
 
 
 def _records(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the records of a CSV with their line ends; quoted fields may span lines."""
+    """Yield the records of a file with their line ends; quoted fields may span lines."""
     record = b""
     for line in file:
         record += line
@@ -131,13 +184,15 @@ def _records(file: IO[bytes]) -> Iterator[bytes]:
         yield record
 
 
-def _changed(record: bytes, changes: list[tuple[int, str]]) -> bytes:
-    """Return a record with some fields replaced, quoted where they were or need to be."""
-    body = record.rstrip(b"\r\n")
-    fields = _FIELD.findall(body + b",")
-    for column, text in changes:
-        raw = text.encode()
-        if fields[column].startswith(b'"') or any(mark in raw for mark in b',"\r\n'):
-            raw = b'"' + raw.replace(b'"', b'""') + b'"'
-        fields[column] = raw
-    return b",".join(fields) + record[len(body) :]
+def _splitter(delimiter: bytes) -> _Split:
+    """Return what parts a record into its fields as they stand, the delimiter and the line end."""
+    mark = re.escape(delimiter)
+    field = re.compile(rb'("(?:[^"]|"")*"|[^%s]*)%s' % (mark, mark))
+
+    def split(record: bytes) -> tuple[list[bytes], bytes, bytes]:
+        body = record.rstrip(b"\r\n")
+        quoted = b'"' in body
+        parts = field.findall(body + delimiter) if quoted else body.split(delimiter)
+        return parts, delimiter, record[len(body) :]
+
+    return split

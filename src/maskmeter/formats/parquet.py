@@ -6,27 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from maskmeter.formats.codebook import Codebook
+from maskmeter.formats.ordered import in_declared_order
+from maskmeter.formats.scanned import Scanned
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     import narwhals.stable.v2 as nw
 
+    from maskmeter.formats.dialect import Dialect
+
+NAME = "Parquet"
 ENDINGS = (".parquet", ".pq")
+KEEPS = frozenset({"extended missing values"})
+_KNOWN_NOTES = {"ARROW:schema", "pandas"}  # types, which are kept, and which column was an index
 ADVICE = "it is not a complete Parquet file."
 
 
-def scan(path: Path) -> pl.LazyFrame:
+def scan(path: Path, _dialect: Dialect) -> Scanned:
     """Return a lazy frame; the file's footer is read at once, so a cut-off file fails here."""
     frame = pl.scan_parquet(path, glob=False)
     frame.collect_schema()
-    return frame
+    notes = set(pl.read_parquet_metadata(path)) - _KNOWN_NOTES
+    left_out = f"{len(notes):,} notes that programs keep in a Parquet file are not copied."
+    frame = in_declared_order(frame, path, "parquet")
+    return Scanned(frame, Codebook(left_out=(left_out,) if notes else ()))
 
 
-def collect(frame: pl.LazyFrame) -> pl.DataFrame:
-    """Return what a lazy frame over a Parquet file holds."""
-    return frame.collect(engine="streaming")
-
-
-def write(frame: nw.DataFrame[Any], path: Path) -> None:
+def write(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
     """Write a frame of any kind."""
     frame.write_parquet(path)

@@ -12,7 +12,7 @@ import polars as pl
 from maskmeter._checks import is_number, is_pair, shown
 from maskmeter._views import InWords
 from maskmeter.errors import InputError
-from maskmeter.frames import check_columns, encode, load
+from maskmeter.frames import encode, opened
 from maskmeter.keys import Key
 from maskmeter.misclassification.matrix import Matrix
 from maskmeter.misclassification.product import Misclassification, space_of
@@ -137,11 +137,12 @@ def validation_study(
             " {'age': ('age_checked', 'age')}."
         )
         raise InputError(message)
-    space, frame = space_of(keys), load(source)
+    space, given = space_of(keys), opened(source)
+    frame = given.load()
     studied = []
     for name, pair in columns.items():
         asked = [Key(column, space[name].categories) for column in pair]
-        check_columns(asked, frame.columns, source)
+        given.check_columns(asked)
         true, recorded = (encode(frame, [one], missing="refuse")[1][:, 0] for one in asked)
         size = space[name].size
         cell = true.astype(np.int64) * size + recorded

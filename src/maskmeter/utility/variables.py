@@ -47,7 +47,9 @@ class Variable:
             after = before
         else:
             others = () if origin is None else tuple(origin.frame.columns)
-            raise ColumnNotFoundError(name, tuple(dict.fromkeys((*space.names, *others))))
+            columns = tuple(dict.fromkeys((*space.names, *others)))
+            named, listed = origin is None or origin.named, origin is None or origin.listed
+            raise ColumnNotFoundError(name, columns, named=named, listed=listed)
         used, codes = np.unique(np.concatenate([before, after]), return_inverse=True)
         kept = tuple(categories[code] for code in used)
         return cls(name, kept, codes[: len(before)], codes[len(before) :])

@@ -1,0 +1,34 @@
+"""Arrow IPC, also known as Feather."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from maskmeter.formats.ordered import in_declared_order
+from maskmeter.formats.scanned import Scanned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import narwhals.stable.v2 as nw
+
+    from maskmeter.formats.codebook import Codebook
+    from maskmeter.formats.dialect import Dialect
+
+NAME = "Arrow"
+ENDINGS = (".arrow", ".feather")
+KEEPS = frozenset({"extended missing values"})
+ADVICE = "it is not a complete Arrow file (Feather of version 2)."
+
+
+def scan(path: Path, _dialect: Dialect) -> Scanned:
+    """Return a lazy frame; the file's footer is read at once, so a cut-off file fails here."""
+    frame = pl.scan_ipc(path, glob=False)
+    return Scanned(in_declared_order(frame, path, "feather"))
+
+
+def write(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
+    """Write a frame of any kind."""
+    frame.to_polars().write_ipc(path)

@@ -1,0 +1,244 @@
+"""Excel: .xlsx, the table on the first sheet that is shown."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from datetime import date, datetime, time
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from maskmeter.errors import DuplicateColumnError, FileError
+from maskmeter.formats.codebook import Codebook
+from maskmeter.formats.detection import FIRST_ROWS, looks_like_names
+from maskmeter.formats.scanned import Scanned
+from maskmeter.formats.statistical import refuse_nested, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import narwhals.stable.v2 as nw
+
+    from maskmeter.formats.dialect import Dialect
+    from maskmeter.formats.scanned import Change, Source
+
+NAME = "Excel"
+ENDINGS = (".xlsx",)
+KEEPS = frozenset({"extended missing values"})
+ADVICE = "it is not a complete .xlsx workbook."
+
+_GENERAL = "General"
+_PROTECTED = bytes.fromhex("d0cf11e0")  # an encrypted workbook, or one of Excel before 2007
+_MOST_ROWS, _MOST_COLUMNS, _LONGEST, _DIGITS = 1_048_576, 16_384, 32_767, 10**15
+
+
+def scan(path: Path, _dialect: Dialect) -> Scanned:
+    """Return the table on the first sheet that is shown; its first row names the columns."""
+    with path.open("rb") as file:
+        if file.read(4) == _PROTECTED:
+            message = (
+                f"Cannot read {path.name!r}: it is protected by a password, or was made by Excel"
+                " before 2007. Save it as an .xlsx workbook without a password."
+            )
+            raise FileError(message)
+    header, rows, left_out = _table(path)
+    columns = zip(*([value for value, _ in row] for row in rows), strict=True)
+    values = list(columns) if rows else [()] * len(header)
+    frame = pl.DataFrame(
+        [_column(name, list(column)) for name, column in zip(header, values, strict=True)]
+    )
+    texts = [["" if value is None else str(value) for value, _ in row] for row in rows[:FIRST_ROWS]]
+    named = looks_like_names(header, texts)
+    return Scanned(frame.lazy(), Codebook(left_out=left_out), named=named, listed=False)
+
+
+def copies(_codebook: Codebook, _source: str, _target: str) -> bool:
+    """Return True: cells that are not changed keep their values, types and number formats."""
+    return True
+
+
+def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
+    """Write the table of a workbook again with some cells changed."""
+    header, rows, _ = _table(source.path)
+    for change in changes:
+        column = header.index(change.column)
+        cells = [
+            rows[donor][column] if donor >= 0 else (text or None, _GENERAL)
+            for donor, text in zip(change.donors.tolist(), change.texts, strict=True)
+        ]
+        for row, code in zip(rows, change.codes.tolist(), strict=True):
+            row[column] = cells[code]
+    _save(path, header, rows)
+    return True
+
+
+def write(given: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
+    """Write a frame as the only sheet of a workbook."""
+    frame = given.to_polars()
+    refuse_nested(frame, NAME)
+    _check_fits(frame)
+    _save(path, frame.columns, ([(value, "") for value in row] for row in frame.iter_rows()))
+
+
+def _check_fits(frame: pl.DataFrame) -> None:
+    """Refuse what Excel would cut off without a word."""
+    if len(frame) >= _MOST_ROWS or len(frame.columns) > _MOST_COLUMNS:
+        message = (
+            f"Excel holds {_MOST_ROWS - 1:,} records and {_MOST_COLUMNS:,} columns at most, and"
+            f" there are {len(frame):,} and {len(frame.columns):,}: write .csv or .parquet."
+        )
+        raise FileError(message)
+    for column in frame.iter_columns():
+        _check_cells(column)
+        text = column.dtype == pl.String and (column.str.len_chars().max() or 0) > _LONGEST  # type: ignore[operator]
+        digits = column.dtype.is_integer() and (column.abs().max() or 0) >= _DIGITS  # type: ignore[operator]
+        if text or digits:
+            limit = f"texts of {_LONGEST:,} characters" if text else "numbers of 15 digits"
+            message = (
+                f"Excel holds {limit} at most, and column {column.name!r} has longer ones:"
+                " write .csv or .parquet."
+            )
+            raise FileError(message)
+
+
+def _check_cells(column: pl.Series) -> None:
+    """Refuse what no cell can hold."""
+    zoned = isinstance(column.dtype, pl.Datetime) and column.dtype.time_zone is not None
+    controls = (
+        column.dtype == pl.String and column.str.contains(r"[\x00-\x08\x0b\x0c\x0e-\x1f]").any()
+    )
+    infinite = column.dtype.is_float() and column.is_infinite().any()
+    if zoned or controls or infinite:
+        held = (
+            "times with time zones"
+            if zoned
+            else "infinite numbers"
+            if infinite
+            else "control characters"
+        )
+        message = f"Excel cannot hold {held}, and column {column.name!r} has them: remove them."
+        raise FileError(message)
+
+
+def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[str, ...]]:
+    """Return the header, the cells (value and number format) below it, and what is not read."""
+    from openpyxl import load_workbook  # noqa: PLC0415 - only this format needs it
+
+    content = path.read_bytes()  # a workbook that is refused half-way would keep its file open
+    values = load_workbook(BytesIO(content), read_only=True, data_only=True)
+    formulas = load_workbook(BytesIO(content), read_only=True, data_only=False)
+    shown = [n for n, one in enumerate(values.worksheets) if one.sheet_state == "visible"]
+    if not shown:
+        message = f"Cannot read {path.name!r}: all its sheets are hidden."
+        raise FileError(message)
+    sheet, written = values.worksheets[shown[0]], formulas.worksheets[shown[0]]
+    pairs = zip(sheet.iter_rows(), written.iter_rows(), strict=True)
+    first, _ = next(pairs, ((), ()))
+    header = _header(first, path.name)
+    rows, computed = _cells(pairs, len(header), path.name)
+    others = len(values.sheetnames) - 1
+    left_out = []
+    if others:
+        left_out.append(
+            f"Only the first sheet that is shown is read and written: {others:,} more are not copied."
+        )
+    if computed:
+        left_out.append(f"{computed:,} formulas are written as their values.")
+    return header, rows, tuple(left_out)
+
+
+def _header(cells: Iterable[Any], name: str) -> list[str]:
+    header = [cell.value for cell in cells]
+    while header and header[-1] is None:
+        header.pop()
+    if not header or not all(isinstance(one, str) and one.strip() for one in header):
+        message = (
+            f"Cannot read {name!r}: the first row of its first shown sheet must name every column in text,"
+            " and the table must begin in the first column."
+        )
+        raise FileError(message)
+    if len(set(header)) < len(header):
+        raise DuplicateColumnError(None)  # what may be a record is not shown
+    return header
+
+
+def _cells(
+    pairs: Iterator[tuple[Any, Any]], columns: int, name: str
+) -> tuple[list[list[tuple[Any, str]]], int]:
+    """Return values with their number formats, without blank rows at the end, and count formulas."""
+    rows, computed, unknown = [], 0, 0
+    for cells, written in pairs:
+        formulas = [position for position, cell in enumerate(written) if cell.data_type == "f"]
+        computed += len(formulas)
+        unknown += sum(cells[position].value is None for position in formulas)
+        row = [(cell.value, getattr(cell, "number_format", _GENERAL)) for cell in cells]
+        if any(value is not None for value, _ in row[columns:]):
+            message = (
+                f"Cannot read {name!r}: some cells stand beside the columns its first row names."
+            )
+            raise FileError(message)
+        row = row[:columns]
+        rows.append(row + [(None, _GENERAL)] * (columns - len(row)))
+    if unknown:
+        message = (
+            f"Cannot read {name!r}: {unknown:,} formulas have no values stored with them."
+            " Open and save the workbook in Excel first."
+        )
+        raise FileError(message)
+    while rows and all(value is None for value, _ in rows[-1]):
+        rows.pop()
+    return rows, computed
+
+
+def _column(name: str, values: list[Any]) -> pl.Series:
+    """Return a column of the type of its cells; cells of several types are read as text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float}:
+        return whole(pl.Series(name, values, dtype=pl.Float64))
+    if len(kinds) == 1 and kinds <= {str, bool, date, datetime, time}:
+        column = pl.Series(name, values)
+        return column.set(column == "", None) if column.dtype == pl.String else column
+    return pl.Series(name, [None if value is None else str(value) for value in values])
+
+
+def _save(path: Path, header: list[str], rows: Iterable[list[tuple[Any, str]]]) -> None:
+    """Write a workbook of one sheet; text that begins with = stays text."""
+    from openpyxl import Workbook  # noqa: PLC0415 - only this format needs it
+    from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - the same
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+
+    def cell(value: Any, shown: str) -> Any:  # noqa: ANN401 - whatever a cell holds
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            return None
+        made = WriteOnlyCell(sheet, value)
+        if isinstance(value, str):
+            made.data_type = "s"
+        if shown:
+            made.number_format = shown
+        return made
+
+    whole = BytesIO()  # on a full disk an archive would fail again when it is tidied away
+    try:
+        sheet.append([cell(name, "") for name in header])
+        for row in rows:
+            sheet.append([cell(value, shown) for value, shown in row])
+        book.save(whole)
+    finally:
+        _tidy(sheet)
+    path.write_bytes(whole.getbuffer())
+
+
+def _tidy(sheet: Any) -> None:  # noqa: ANN401 - a sheet of the library
+    """Remove the copy of the records that the writer leaves in the temporary directory if it fails."""
+    writer = sheet._writer  # noqa: SLF001 - there is no other way to it
+    if writer is None or not Path(writer.out).exists():
+        return
+    for part in (sheet._rows, writer):  # noqa: SLF001 - as above
+        with suppress(Exception):  # on a full disk, say
+            part.close()
+    writer.cleanup()

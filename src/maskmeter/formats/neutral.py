@@ -1,0 +1,53 @@
+"""What is left of one format's columns when another is to hold them: real dates, and no formats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import polars as pl
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from maskmeter.formats.codebook import Codebook
+
+DAY = 86_400_000  # milliseconds
+
+
+def neutral(
+    frame: nw.DataFrame[Any], codebook: Codebook, family: ModuleType | None
+) -> tuple[nw.DataFrame[Any], Codebook]:
+    """Return a frame with the dates that its numbers stand for, and a codebook without formats."""
+    variables = tuple(replace(one, format="", shown_width=0) for one in codebook.variables)
+    unformatted = replace(codebook, variables=variables)
+    if not hasattr(family, "DATES"):
+        return frame, unformatted
+    columns = []
+    for column in frame.to_polars().iter_columns():
+        unit = unit_of(codebook[column.name].format, family.DATES)  # type: ignore[union-attr]
+        dated = unit and column.dtype.is_numeric()
+        columns.append(_dated(column, family.ZERO, unit) if dated else column)  # type: ignore[union-attr]
+    return nw.from_native(pl.DataFrame(columns), eager_only=True), unformatted
+
+
+def unit_of(shown: str, dates: dict[str, int]) -> int:
+    """Return the milliseconds that a number of this display format counts, 0 if it is no date.
+
+    >>> unit_of("DATE11", {"DATE": 1000}), unit_of("F8.2", {"DATE": 1000})
+    (1000, 0)
+    """
+    kind = shown.replace("%-", "%")  # Stata's sign for text that stands to the left
+    fitting = [prefix for prefix in dates if kind.startswith(prefix)]
+    return dates[max(fitting, key=len)] if fitting else 0
+
+
+def _dated(column: pl.Series, zero: date, unit: int) -> pl.Series:
+    """Return numbers as dates, or as dates with times where they are not whole days."""
+    days = (zero - date(1970, 1, 1)).days
+    passed = (column.cast(pl.Float64) * unit).round() + days * DAY
+    if ((passed % DAY).drop_nulls() == 0).all():
+        return (passed / DAY).cast(pl.Int32).cast(pl.Date)
+    return passed.cast(pl.Int64).cast(pl.Datetime("ms"))

@@ -1,0 +1,38 @@
+"""The order of categories that other programs declare in Parquet and Arrow files."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def in_declared_order(frame: pl.LazyFrame, path: Path, module: str) -> pl.LazyFrame:
+    """Return a frame in which ordered categories have the order that the file declares.
+
+    The reader knows the order of its own kind only (an Enum); PyArrow, where it is installed, knows
+    those of pandas and R. `module` is the one of its modules that reads this format.
+    """
+    kinds = frame.collect_schema()
+    names = [name for name, kind in kinds.items() if isinstance(kind, pl.Categorical)]
+    if not names:
+        return frame
+    try:
+        read: Callable[..., Any] = import_module(f"pyarrow.{module}").read_table
+    except ModuleNotFoundError:
+        return frame
+    table = read(path, columns=names, memory_map=True)
+    ordered = [name for name in names if table.schema.field(name).type.ordered]
+    orders = {name: _categories(table.column(name)) for name in ordered}
+    return frame.with_columns(
+        pl.col(name).cast(pl.String).cast(pl.Enum(order)) for name, order in orders.items()
+    )
+
+
+def _categories(column: Any) -> list[str]:  # noqa: ANN401 - a column of Arrow
+    return column.unify_dictionaries().chunk(0).dictionary.to_pylist()  # type: ignore[no-any-return]

@@ -1,0 +1,141 @@
+"""R: .rds files that hold a data frame are read."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from maskmeter._optional import need
+from maskmeter.errors import FileError
+from maskmeter.formats.codebook import Codebook, Variable
+from maskmeter.formats.scanned import Scanned
+from maskmeter.formats.statistical import numbers, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from maskmeter.formats.dialect import Dialect
+
+NAME = "R"
+ENDINGS = (".rds",)
+READ_ONLY = {
+    ".rds": "files of R are read but not written. Write .sav or .dta, which haven reads with their"
+    " labels, or .parquet or .csv."
+}
+ADVICE = "it is not a file that saveRDS() wrote of a data frame, or it was cut short."
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Classed:
+    """A vector or list of R that has a class, and its attributes."""
+
+    values: Any
+    attributes: Mapping[str, Any]
+
+    @property
+    def kinds(self) -> set[str]:
+        return set(np.atleast_1d(self.attributes.get("class", ())).tolist())
+
+
+class _AnyClass(dict[str, type[_Classed]]):
+    """A class map that keeps the attributes of every class: the reader would drop haven's labels."""
+
+    def get(self, _name: str, _default: object = None) -> type[_Classed]:
+        return _Classed
+
+
+def scan(path: Path, _dialect: Dialect) -> Scanned:
+    """Return the data frame of a file; factors are ordered texts, labelled columns their codes."""
+    rdata = need("rdata", extra="r")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of encodings and classes; what matters is refused below
+        found = rdata.read_rds(path, constructor_dict=_AnyClass())
+    if not isinstance(found, _Classed) or "data.frame" not in found.kinds:
+        message = f"Cannot read {path.name!r}: it does not hold a data frame of R."
+        raise FileError(message)
+    pairs = [_column(str(name), values) for name, values in dict(found.values).items()]
+    frame = pl.DataFrame([column for column, _ in pairs])
+    return Scanned(frame.lazy(), Codebook(tuple(variable for _, variable in pairs)))
+
+
+def _column(name: str, given: Any) -> tuple[pl.Series, Variable]:  # noqa: ANN401 - whatever R holds
+    """Return a column of R and what it says of itself."""
+    if not isinstance(given, _Classed):
+        return _vector(name, given), Variable(name)
+    attributes, kinds = given.attributes, given.kinds
+    label = str(np.atleast_1d(attributes.get("label", ""))[0])
+    if "factor" in kinds:
+        levels = [str(level) for level in attributes["levels"]]
+        codes = [None if code is None else levels[code - 1] for code in _vector("", given.values)]
+        return pl.Series(name, codes, dtype=pl.Enum(levels)), Variable(name, label)
+    if "Date" in kinds:
+        days = _vector(name, given.values).cast(pl.Float64).floor()
+        return days.cast(pl.Int32).cast(pl.Date), Variable(name, label)
+    if "POSIXct" in kinds:
+        return _moments(name, given.values), Variable(name, label)
+    if kinds & {"haven_labelled", "haven_labelled_spss", "labelled"}:
+        return _labelled(name, given, label)
+    if isinstance(given.values, np.ndarray):
+        return _vector(name, given.values), Variable(name, label)
+    message = f"Column {name!r} is of a class of R that cannot be read: {', '.join(sorted(kinds))}."
+    raise FileError(message)
+
+
+def _labelled(name: str, given: _Classed, label: str) -> tuple[pl.Series, Variable]:
+    """Return the codes of a labelled column of haven, and their labels."""
+    column, attributes = _vector(name, given.values), given.attributes
+    tagged = isinstance(column.dtype, pl.Enum)
+
+    def code(value: Any) -> Any:  # noqa: ANN401 - a value of the column
+        if isinstance(value, str) and column.dtype != pl.String:
+            return f".{value}"
+        return str(plain(value)) if tagged else plain(value)
+
+    labels = attributes.get("labels")
+    named = getattr(labels, "coords", None)  # the reader does not keep the names of texts
+    texts = [] if named is None else next(iter(named.values())).to_numpy().tolist()
+    values = _with_letters(labels) if texts else []
+    pairs = tuple((code(value), str(text)) for value, text in zip(values, texts, strict=True))
+    declared: list[Any] = [
+        (code(value), code(value)) for value in _with_letters(attributes.get("na_values", ()))
+    ]
+    if attributes.get("na_range") is not None:
+        declared.insert(0, tuple(code(float(bound)) for bound in attributes["na_range"]))
+    return column, Variable(name, label, pairs, tuple(declared), tagged=tagged)
+
+
+def _with_letters(values: Any) -> list[Any]:  # noqa: ANN401 - an array of the reader's
+    """Return the values of a vector; a missing value that haven tagged is its letter."""
+    array = np.ma.asarray(np.atleast_1d(getattr(values, "values", values)))
+    absent = np.ma.getmaskarray(array)
+    listed = array.data.tolist()
+    if array.dtype.kind == "f":
+        tags = (array.data.astype("<f8").view("<u8") >> np.uint64(32)) & np.uint64(0xFF)
+        gone = np.isnan(array.data)
+        for place in np.flatnonzero(gone):
+            letter = chr(int(tags[place]))
+            listed[place] = letter if letter.isascii() and letter.isalpha() else None
+    return [None if hidden else one for one, hidden in zip(listed, absent.tolist(), strict=True)]
+
+
+def _moments(name: str, values: Any) -> pl.Series:  # noqa: ANN401 - as above
+    seconds = _vector(name, values).cast(pl.Float64).to_list()
+    moments = [None if one is None else _EPOCH + timedelta(seconds=one) for one in seconds]
+    return pl.Series(name, moments, dtype=pl.Datetime("us", "UTC")).dt.replace_time_zone(None)
+
+
+def _vector(name: str, values: Any) -> pl.Series:  # noqa: ANN401 - as above
+    """Return a vector of R: whole numbers as such, NA and NaN as missing."""
+    listed = _with_letters(values)
+    if np.asarray(getattr(values, "values", values)).dtype.kind == "f":
+        return numbers(name, listed)
+    column = pl.Series(name, listed, strict=False)
+    return column.cast(pl.Float64) if column.dtype == pl.Null else column

@@ -1,0 +1,100 @@
+"""SAS: .sas7bdat is read, .xpt is read and written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from maskmeter.errors import FileError
+from maskmeter.formats.codebook import Longest
+from maskmeter.formats.scanned import Scanned
+from maskmeter.formats.statistical import (
+    check_names,
+    check_numbers,
+    check_written,
+    codebook_of,
+    frame_of,
+    labelled_codes,
+    number_of,
+    refuse_nested,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import narwhals.stable.v2 as nw
+
+    from maskmeter.formats.codebook import Codebook
+    from maskmeter.formats.dialect import Dialect
+
+NAME = "SAS transport"
+ENDINGS = (".sas7bdat", ".xpt")
+KEEPS = frozenset({"labels of columns", "label of the file"})
+LONGEST = Longest(columns=256, values=0, file=40, in_bytes=True)
+_LARGEST = 7.2e75
+_NAMES = re.compile(r"(?!_(N|ERROR|NUMERIC|CHARACTER|ALL)_$)[A-Za-z_][A-Za-z0-9_]*")
+_LINE = 80  # a transport file is made of lines of 80 bytes
+READ_ONLY = {
+    ".sas7bdat": "SAS data sets are read but not written. Write .xpt, which SAS reads, or .sav,"
+    " .dta, .parquet or .csv."
+}
+ADVICE = "it is not a complete SAS file, or its encoding is not the one it names."
+
+
+def scan(path: Path, dialect: Dialect) -> Scanned:
+    """Return the values with dates as such; labels of values stand in another file of SAS."""
+    import pyreadstat  # noqa: PLC0415 - only these formats need it
+
+    encoding = dialect.codec
+    if path.suffix.lower() == ".xpt":
+        if path.stat().st_size % _LINE:
+            message = f"Cannot read {path.name!r}: it was cut short."
+            raise FileError(message)
+        columns, meta = pyreadstat.read_xport(path, output_format="dict", encoding=encoding)
+    else:
+        columns, meta = pyreadstat.read_sas7bdat(
+            path, output_format="dict", encoding=encoding, user_missing=True
+        )
+    frame = frame_of(columns, meta.readstat_variable_types)
+    codebook = codebook_of(meta, frame)
+    plain = tuple(replace(one, format="", shown_width=0, measure="") for one in codebook.variables)
+    return Scanned(frame.lazy(), replace(codebook, variables=plain))
+
+
+def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
+    """Write a transport file of version 8, with the labels of columns."""
+    import pyreadstat  # noqa: PLC0415 - only these formats need it
+
+    frame = given.to_polars()
+    check_names(frame, NAME, _NAMES, longest=32)
+    check_numbers(frame, NAME, _LARGEST)
+    refuse_nested(frame, NAME)
+    ordered = [
+        column.cast(pl.String)
+        if isinstance(column.dtype, pl.Enum) and not codebook[column.name].tagged
+        else column
+        for column in frame.iter_columns()
+    ]
+    frame, codebook = labelled_codes(pl.DataFrame(ordered), codebook)
+    frame = pl.DataFrame([_stored(column) for column in frame.iter_columns()])
+    pyreadstat.write_xport(
+        frame,
+        path,
+        file_label=codebook.file_label,
+        column_labels={
+            one.name: one.label for one in map(codebook.__getitem__, frame.columns) if one.label
+        },
+    )
+    check_written(pyreadstat.read_xport(path, output_format="dict")[0], frame)
+
+
+def _stored(column: pl.Series) -> pl.Series:
+    """Return a column as SAS stores it: doubles, text, and dates."""
+    if isinstance(column.dtype, pl.Enum):  # numbers beside extended missing values
+        return pl.Series(column.name, [number_of(text) for text in column], dtype=pl.Float64)
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return column.cast(pl.Float64).fill_nan(None)
+    return column

@@ -1,0 +1,163 @@
+"""SPSS: .sav and .zsav."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from maskmeter.errors import FileError
+from maskmeter.formats import spss_bytes
+from maskmeter.formats.codebook import Longest
+from maskmeter.formats.scanned import Scanned
+from maskmeter.formats.statistical import (
+    can_copy,
+    check_names,
+    check_numbers,
+    check_written,
+    codebook_of,
+    frame_of,
+    is_tag,
+    labelled_codes,
+    number_of,
+    refuse_nested,
+    whole,
+    write_copy,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import narwhals.stable.v2 as nw
+
+    from maskmeter.formats.codebook import Codebook, Variable
+    from maskmeter.formats.dialect import Dialect
+    from maskmeter.formats.scanned import Change, Source
+
+NAME = "SPSS"
+ENDINGS = (".sav", ".zsav")
+KEEPS = frozenset(
+    {
+        "any labels",
+        "formats for such times",
+        "label of the file",
+        "labels of columns",
+        "notes",
+        "value labels",
+        "values declared missing",
+    }
+)
+REMADE = (
+    "The SPSS file was made anew, in UTF-8: alignment, roles, attributes of columns, multiple"
+    " response sets and the variable that cases were weighted by are lost."
+)
+ZERO = date(1582, 10, 14)
+DATES = dict.fromkeys(
+    ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR", "YMDHMS"), 1000
+)
+SPANS = ("TIME", "DTIME", "MTIME", "WKDAY", "MONTH")
+LONGEST = Longest(columns=256, values=120, file=64, in_bytes=True)
+ADVICE = "it is not a complete SPSS file, or its encoding is not the one it names."
+
+_NAMES = re.compile(
+    r"(?!(all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with)$)[^\W\d_][\w.$#@]*", re.IGNORECASE
+)
+
+
+def scan(path: Path, dialect: Dialect) -> Scanned:
+    """Return the values as they are stored; codes declared missing are values like others."""
+    import pyreadstat  # noqa: PLC0415 - only these formats need it
+
+    columns, meta = pyreadstat.read_sav(
+        path,
+        output_format="dict",
+        user_missing=True,
+        disable_datetime_conversion=True,  # a date is the number that is stored, with its format
+        encoding=dialect.codec,
+    )
+    frame = frame_of(columns, meta.readstat_variable_types)
+    return Scanned(frame.lazy(), codebook_of(meta, frame), dialect)
+
+
+copies = can_copy
+
+
+def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
+    """Write a copy of a file in which only some columns differ; False when that cannot be."""
+    widths = [variable.width for variable in source.codebook.variables]
+    return write_copy(
+        source,
+        path,
+        changes,
+        lambda old, moves: spss_bytes.rewritten(old, source.records, widths, moves),
+    )
+
+
+def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
+    """Write a frame with the labels of its codebook."""
+    import pyreadstat  # noqa: PLC0415 - only these formats need it
+
+    frame = given.to_polars()
+    check_names(frame, NAME, _NAMES, longest=64, in_bytes=True)
+    check_numbers(frame, NAME)
+    refuse_nested(frame, NAME)
+    frame, codebook = labelled_codes(frame, codebook)
+    if LONGEST.excess(codebook):  # two categories could get the same label
+        message = f"{NAME} cannot hold categories of over {LONGEST.values} bytes: shorten them."
+        raise FileError(message)
+    frame = pl.DataFrame([_stored(column, codebook) for column in frame.iter_columns()])
+    variables = [codebook[name] for name in frame.columns]
+    zipped = path.suffix.lower() == ".zsav"
+    pyreadstat.write_sav(
+        frame,
+        path,
+        file_label=codebook.file_label,
+        column_labels={one.name: one.label for one in variables if one.label},
+        compress=zipped,
+        row_compress=not zipped,
+        note=list(codebook.notes) or None,
+        variable_value_labels={one.name: _labels(one) for one in variables if _labels(one)},
+        missing_ranges={
+            one.name: [{"lo": low, "hi": high} for low, high in one.missing]  # type: ignore[misc]
+            for one in variables
+            if one.missing
+        },
+        variable_display_width={one.name: one.shown_width for one in variables if one.shown_width},
+        variable_measure={one.name: one.measure for one in variables if one.measure},
+        variable_format={one.name: one.format for one in variables if one.format},
+    )
+    check_written(pyreadstat.read_sav(path, output_format="dict")[0], frame)
+
+
+def _labels(variable: Variable) -> dict[int | float, str]:
+    """Return the value labels that SPSS can hold: all but those of extended missing values."""
+    pairs = ((value, label) for value, label in variable.values if not is_tag(value))
+    if variable.tagged:
+        pairs = ((number_of(str(value)), label) for value, label in pairs)
+    return dict(pairs)  # type: ignore[arg-type]
+
+
+def _stored(column: pl.Series, codebook: Codebook) -> pl.Series:
+    """Return a column as SPSS stores it: doubles, and texts of the width they had."""
+    variable = codebook[column.name]
+    if variable.tagged:
+        numbers = [number_of(text) for text in column.to_list()]
+        return pl.Series(column.name, numbers, dtype=pl.Float64)
+    if column.dtype == pl.Boolean:
+        return column.cast(pl.Int64)
+    if column.dtype.is_float():
+        return whole(column.cast(pl.Float64).fill_nan(None))
+    if column.dtype.is_integer():
+        return (
+            column.cast(pl.Float64)
+            if column.dtype in {pl.Int128, pl.UInt64}
+            else column.cast(pl.Int64)
+        )
+    if column.dtype == pl.String and variable.width > 1 and len(column):
+        # The writer makes a column as wide as its longest text; spaces at the end are not kept.
+        first = column[0] or ""
+        padding = " " * max(0, variable.width - len(first.encode()))
+        return pl.concat([pl.Series(column.name, [first + padding]), column[1:]])
+    return column

@@ -1,0 +1,182 @@
+"""The cells of an SPSS file where they stand: all else is copied as it is, byte for byte.
+
+A record is a row of segments of eight bytes. Compressed, a segment is one command byte, and where
+that says so the eight bytes follow the block of eight commands; the blocks may be deflated as well.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskmeter.formats.scanned import Change
+
+_HEADER, _LITERAL, _IGNORED = 176, 253, 0
+_VARIABLE, _VALUE_LABELS, _LABELLED, _DOCUMENT, _EXTENSION, _END = 2, 3, 4, 6, 7, 999
+_PLAIN, _PACKED, _DEFLATED = 0, 1, 2
+_LONGEST, _PART = 255, 252  # a longer text is stored in parts, 252 bytes of it in each
+
+
+def rewritten(
+    content: bytes, records: int, widths: Sequence[int], changes: dict[int, Change]
+) -> bytes | None:
+    """Return an SPSS file with some cells changed, or None when its layout is not the usual one.
+
+    `widths` has the bytes of each column, `changes` are by the position of theirs.
+    """
+    order = "<" if content[64:68] in {b"\2\0\0\0", b"\3\0\0\0"} else ">"
+    start, segments = _dictionary(content, order)
+    ends = np.cumsum([_segments(width) for width in widths])
+    if ends[-1] != segments:
+        return None
+    places = {
+        column: slice(int(ends[column]) - _segments(widths[column]), int(ends[column]))
+        for column in changes
+    }
+    moves = [(change, places[column]) for column, change in changes.items()]
+    (compression,) = struct.unpack_from(f"{order}i", content, 72)
+    head, data = content[:start], content[start:]
+    if compression == _PLAIN:
+        return head + _plain(data, (records, segments), moves)
+    if compression == _PACKED:
+        packed = _packed(data, (records, segments), moves)
+        return None if packed is None else head + packed
+    if compression != _DEFLATED:
+        return None
+    trailer = _Trailer.of(content, start, order)
+    packed = _packed(trailer.inflated(content), (records, segments), moves)
+    return None if packed is None else head + trailer.deflated(packed, start)
+
+
+def _dictionary(content: bytes, order: str) -> tuple[int, int]:
+    """Return where the records begin and how many segments each has."""
+    at, segments = _HEADER, 0
+
+    def number(place: int) -> int:
+        return int(struct.unpack_from(f"{order}i", content, place)[0])
+
+    while (kind := number(at)) != _END:
+        if kind == _VARIABLE:
+            segments += 1
+            labelled, missing = number(at + 8), abs(number(at + 12))
+            at += 32
+            if labelled:
+                at += 4 + ceil(number(at) / 4) * 4
+            at += 8 * missing
+        elif kind == _VALUE_LABELS:
+            count, at = number(at + 4), at + 8
+            for _ in range(count):
+                at += 8 + ceil((content[at + 8] + 1) / 8) * 8
+        elif kind == _LABELLED:
+            at += 8 + 4 * number(at + 4)
+        elif kind == _DOCUMENT:
+            at += 8 + 80 * number(at + 4)
+        elif kind == _EXTENSION:
+            at += 16 + number(at + 8) * number(at + 12)
+        else:
+            return at, -1  # fits no column
+    return at + 8, segments
+
+
+def _segments(width: int) -> int:
+    """Return how many segments a number or a text takes."""
+    parts = ceil(width / _PART) if width > _LONGEST else 1
+    return (parts - 1) * 32 + max(1, ceil((width - (parts - 1) * _PART) / 8))
+
+
+def _plain(data: bytes, shape: tuple[int, int], moves: list[tuple[Change, slice]]) -> bytes:
+    cells = np.frombuffer(data, dtype="V8", count=shape[0] * shape[1]).reshape(shape).copy()
+    for change, place in moves:
+        cells[:, place] = cells[change.sources, place]
+    return cells.tobytes() + data[cells.nbytes :]
+
+
+def _packed(data: bytes, shape: tuple[int, int], moves: list[tuple[Change, slice]]) -> bytes | None:
+    """Return packed records with some cells changed: a cell takes its commands and bytes along."""
+    commands, literals = _unpack(data)
+    count = shape[0] * shape[1]
+    places = np.flatnonzero(commands != _IGNORED)[:count]  # some writers fill up every record
+    if len(places) < count:
+        return None
+    for held in (commands, literals):
+        cells = held[places].reshape(shape)
+        for change, place in moves:
+            cells[:, place] = cells[change.sources, place]
+        held[places] = cells.ravel()
+    return _pack(commands, literals)
+
+
+def _unpack(data: bytes) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the commands, and eight bytes for each, of which only literals have any."""
+    starts, at = [], 0
+    while at < len(data):
+        starts.append(at)
+        at += 8 + 8 * data.count(_LITERAL, at, at + 8)
+    padded = np.frombuffer(data + bytes(8), dtype=np.uint8)
+    begin = np.array(starts, dtype=np.int64)[:, None]
+    commands = padded[begin + np.arange(8)]
+    literal = commands == _LITERAL
+    place = (begin + 8 * literal.cumsum(axis=1))[literal]
+    literals = np.zeros(commands.size, dtype="V8")
+    literals[literal.ravel()] = padded[place[:, None] + np.arange(8)].view("V8").ravel()
+    return commands.ravel(), literals
+
+
+def _pack(commands: NDArray[Any], literals: NDArray[Any]) -> bytes:
+    """Return commands in blocks of eight, each followed by the bytes of its literals."""
+    blocks = commands.reshape(-1, 8)
+    literal = blocks == _LITERAL
+    sizes = 8 + 8 * literal.sum(axis=1)
+    begin = (np.cumsum(sizes) - sizes)[:, None]
+    packed = np.zeros(int(sizes.sum()), dtype=np.uint8)
+    packed[begin + np.arange(8)] = blocks
+    place = (begin + 8 * literal.cumsum(axis=1))[literal]
+    packed[place[:, None] + np.arange(8)] = literals[literal.ravel()].view(np.uint8).reshape(-1, 8)
+    return packed.tobytes()
+
+
+@dataclass(frozen=True)
+class _Trailer:
+    """The table of deflated blocks that ends a .zsav."""
+
+    order: str
+    first: int  # minus the bias of the commands
+    size: int
+    blocks: tuple[tuple[int, int, int, int], ...]  # places and sizes: unpacked, in the file
+
+    @classmethod
+    def of(cls, content: bytes, start: int, order: str) -> _Trailer:
+        _, at, _ = struct.unpack_from(f"{order}3q", content, start)
+        first, _, size, count = struct.unpack_from(f"{order}2q2i", content, at)
+        table = (
+            struct.unpack_from(f"{order}2q2i", content, at + 24 + 24 * n) for n in range(count)
+        )
+        return cls(order, first, size, tuple((a, b, c, d) for a, b, c, d in table))
+
+    def inflated(self, content: bytes) -> bytes:
+        return b"".join(
+            zlib.decompress(content[place : place + size]) for _, place, _, size in self.blocks
+        )
+
+    def deflated(self, packed: bytes, start: int) -> bytes:
+        parts = [packed[at : at + self.size] for at in range(0, len(packed), self.size)]
+        deflated = [zlib.compress(part) for part in parts]
+        table, place, unpacked = [], start + 24, start
+        for part, small in zip(parts, deflated, strict=True):
+            table.append(struct.pack(f"{self.order}2q2i", unpacked, place, len(part), len(small)))
+            place += len(small)
+            unpacked += len(part)
+        length = 24 + 24 * len(table)
+        head = struct.pack(f"{self.order}3q", start, place, length)
+        first = struct.pack(f"{self.order}2q2i", self.first, 0, self.size, len(table))
+        return head + b"".join(deflated) + first + b"".join(table)

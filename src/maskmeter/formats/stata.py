@@ -1,0 +1,164 @@
+"""Stata: .dta."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from maskmeter.formats import stata_bytes
+from maskmeter.formats.codebook import Longest
+from maskmeter.formats.neutral import DAY
+from maskmeter.formats.scanned import Scanned
+from maskmeter.formats.statistical import (
+    can_copy,
+    check_names,
+    check_numbers,
+    check_written,
+    codebook_of,
+    frame_of,
+    is_tag,
+    labelled_codes,
+    number_of,
+    plain,
+    refuse_nested,
+    whole,
+    write_copy,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import narwhals.stable.v2 as nw
+
+    from maskmeter.formats.codebook import Codebook, Variable
+    from maskmeter.formats.dialect import Dialect
+    from maskmeter.formats.scanned import Change, Source
+
+NAME = "Stata"
+ENDINGS = (".dta",)
+KEEPS = frozenset(
+    {
+        "extended missing values",
+        "formats for such times",
+        "label of the file",
+        "labels of columns",
+        "value labels",
+    }
+)
+REMADE = (
+    "The Stata file was made anew: whole numbers are stored as long and others as double; notes,"
+    " characteristics, names of value labels and the sort order are lost."
+)
+ZERO = date(1960, 1, 1)
+DATES = {"%td": DAY, "%d": DAY, "%tc": 1}
+SPANS = ("%tw", "%tm", "%tq", "%th", "%tC")  # %tC counts leap seconds, which others do not know
+LONGEST = Longest(columns=80, values=32_000, file=80)
+ADVICE = "it is not a complete Stata file, or its encoding is not the one of its release."
+
+_LARGEST = 2_147_483_620  # of a Stata long; what is above are its missing values
+_SMALLEST = -2_147_483_647
+_LARGEST_DOUBLE = 8.98e307
+_NAMES = re.compile(
+    r"(?!(_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str\d+|strL"
+    r"|using|with)$)[^\W\d]\w*"
+)
+
+
+def scan(path: Path, dialect: Dialect) -> Scanned:
+    """Return the values as they are stored; see `frame_of` for extended missing values."""
+    import pyreadstat  # noqa: PLC0415 - only these formats need it
+
+    columns, meta = pyreadstat.read_dta(
+        path,
+        output_format="dict",  # a data frame would turn "." beside ".a" into a number
+        user_missing=True,
+        disable_datetime_conversion=True,
+        encoding=dialect.codec,
+    )
+    frame = frame_of(columns, meta.readstat_variable_types)
+    return Scanned(frame.lazy(), codebook_of(meta, frame), dialect)
+
+
+copies = can_copy
+
+
+def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
+    """Write a copy of a file in which only some columns differ; False when that cannot be."""
+    return write_copy(
+        source,
+        path,
+        changes,
+        lambda old, moves: stata_bytes.rewritten(old, source.records, moves),
+    )
+
+
+def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
+    """Write a frame with the labels of its codebook."""
+    import pyreadstat  # noqa: PLC0415 - only these formats need it
+
+    frame = given.to_polars()
+    check_names(frame, NAME, _NAMES, longest=32)
+    check_numbers(frame, NAME, _LARGEST_DOUBLE)
+    refuse_nested(frame, NAME)
+    frame, codebook = labelled_codes(frame, codebook)
+    variables = [codebook[name] for name in frame.columns]
+    labels = {one.name: _labels(one) for one in variables if _labels(one)}
+    tags = {one.name: _tags(one, frame[one.name]) for one in variables}
+    frame = pl.DataFrame([_stored(column, tags[column.name]) for column in frame.iter_columns()])
+    pyreadstat.write_dta(
+        frame,
+        path,
+        file_label=codebook.file_label,
+        column_labels={one.name: one.label for one in variables if one.label},
+        version=14,  # read by every Stata since 2015
+        variable_value_labels=labels,  # type: ignore[arg-type] # letters stand for extended missing values
+        missing_user_values={name: letters for name, letters in tags.items() if letters},
+        variable_format={one.name: one.format for one in variables if one.format},
+    )
+    check_written(pyreadstat.read_dta(path, output_format="dict")[0], frame)
+
+
+def _tags(variable: Variable, column: pl.Series) -> list[str]:
+    """Return the letters of the extended missing values that a column or its labels have."""
+    held = column.unique().to_list() if variable.tagged else []
+    return sorted({text[1:] for text in [*held, *variable.value_labels] if is_tag(text)})
+
+
+def _labels(variable: Variable) -> dict[int | str, str]:
+    """Return the value labels that Stata can hold: those of whole numbers and of .a to .z."""
+    labels: dict[int | str, str] = {}
+    for value, label in variable.values:
+        if is_tag(value):
+            labels[str(value)[1:]] = label
+            continue
+        number = plain(number_of(str(value))) if variable.tagged else value
+        if isinstance(number, int) and _SMALLEST <= number <= _LARGEST:
+            labels[number] = label
+    return labels
+
+
+def _stored(column: pl.Series, tags: list[str]) -> pl.Series:
+    """Return a column as Stata stores it: longs where all fit, else doubles; no text is missing."""
+    name = column.name
+    if tags:
+        values = column.to_list()
+        texts = [str(value) for value in values if value is not None and not is_tag(value)]
+        kind = int if all(float(text).is_integer() for text in texts) else float
+        listed = [
+            None if one is None else one[1:] if is_tag(one) else kind(float(one)) for one in values
+        ]
+        return pl.Series(name, listed, dtype=pl.Object)
+    if column.dtype == pl.String:
+        return column.fill_null("")
+    if column.dtype.is_float():
+        column = whole(column.cast(pl.Float64).fill_nan(None))
+    if column.dtype == pl.Boolean:
+        return column.cast(pl.Int32)
+    if column.dtype.is_integer():
+        smallest, largest = column.min(), column.max()
+        fits = smallest is None or (smallest >= _SMALLEST and largest <= _LARGEST)  # type: ignore[operator]
+        return column.cast(pl.Int32 if fits else pl.Float64)
+    return column

@@ -1,0 +1,233 @@
+"""What SPSS, Stata and SAS have in common: numbers with labels, and missing values of several kinds."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import re
+from datetime import date, time
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from maskmeter.errors import FileError
+from maskmeter.formats.codebook import Codebook, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+    from pathlib import Path
+
+    from maskmeter.formats.scanned import Change, Source
+
+_EXACT = 2**53  # whole numbers up to here are doubles too
+_TAG = re.compile(r"\.[A-Za-z_]")
+
+
+def frame_of(columns: dict[str, list[Any]], kinds: dict[str, str]) -> pl.DataFrame:
+    """Return what the reader gave as a frame: whole numbers as such, empty text as missing.
+
+    These formats cannot tell an empty text from a missing one. Numbers beside extended missing
+    values (.a to .z) become ordered texts, in the order of the numbers and then of the letters.
+    """
+    return pl.DataFrame(
+        [
+            _text(name, values) if kinds[name] == "string" else numbers(name, values)
+            for name, values in columns.items()
+        ]
+    )
+
+
+def _text(name: str, values: list[Any]) -> pl.Series:
+    column = pl.Series(name, values, dtype=pl.String)
+    return column.set(column == "", None)
+
+
+def numbers(name: str, values: list[Any]) -> pl.Series:
+    """Return a column of numbers, in which letters stand for extended missing values.
+
+    >>> numbers("k", [2.0, None, "a", 1.0]).to_list()
+    ['2', None, '.a', '1']
+    """
+    if any(isinstance(value, date | time) for value in values):
+        return pl.Series(name, [None if isinstance(value, str) else value for value in values])
+    if not any(isinstance(value, str) for value in values):
+        return whole(pl.Series(name, values, dtype=pl.Float64))
+    texts = {value: f".{value}" if isinstance(value, str) else plain(value) for value in values}
+    letters = sorted(value for value in texts if isinstance(value, str))
+    numbers = sorted(value for value in texts if isinstance(value, float | int))
+    ordered = [str(texts[value]) for value in (*numbers, *letters)]
+    listed = [None if value is None else str(texts[value]) for value in values]
+    return pl.Series(name, listed, dtype=pl.Enum(ordered))
+
+
+def whole(column: pl.Series) -> pl.Series:
+    """Return a column of numbers as integers when all of them are whole.
+
+    >>> whole(pl.Series([1.0, 2.0, None])).to_list()
+    [1, 2, None]
+    """
+    present = column.drop_nulls()
+    if not len(present) or not (present == present.round()).all():
+        return column
+    if not present.abs().max() < _EXACT:  # type: ignore[operator] # not infinite either
+        return column
+    return column.cast(pl.Int64)
+
+
+def plain(value: object) -> object:
+    """Return a whole number as an integer, and anything else as it is.
+
+    >>> plain(2.0), plain(2.5), plain("x")
+    (2, 2.5, 'x')
+    """
+    fits = isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
+    return int(value) if fits else value  # type: ignore[call-overload]
+
+
+def codebook_of(meta: Any, frame: pl.DataFrame) -> Codebook:  # noqa: ANN401 - what the reader returns
+    """Return what the reader found beside the values."""
+    return Codebook(
+        tuple(_variable(meta, name, frame.schema[name]) for name in frame.columns),
+        file_label=meta.file_label or "",
+        notes=tuple(meta.notes or ()),
+    )
+
+
+def _variable(meta: Any, name: str, kind: pl.DataType) -> Variable:  # noqa: ANN401 - as above
+    tagged = isinstance(kind, pl.Enum)
+    labels = meta.variable_value_labels.get(name, {})
+    text = meta.readstat_variable_types[name] == "string"
+
+    def shown(value: object) -> Hashable:
+        if text:
+            return str(value)
+        if isinstance(value, str):
+            return f".{value}"
+        return str(plain(value)) if tagged else plain(value)
+
+    ranges = meta.missing_ranges.get(name, ())
+    measure = meta.variable_measure.get(name) or ""
+    return Variable(
+        name,
+        label=meta.column_names_to_labels.get(name) or "",
+        values=tuple((shown(value), label) for value, label in labels.items()),
+        missing=tuple((plain(one["lo"]), plain(one["hi"])) for one in ranges),  # type: ignore[misc]
+        format=meta.original_variable_types.get(name) or "",
+        width=meta.variable_storage_width.get(name) or 0,
+        shown_width=meta.variable_display_width.get(name) or 0,
+        measure="" if measure == "unknown" else measure,
+        tagged=tagged,
+    )
+
+
+def is_tag(text: object) -> bool:
+    """Return True for the text of an extended missing value.
+
+    >>> is_tag(".a"), is_tag("1")
+    (True, False)
+    """
+    return isinstance(text, str) and _TAG.fullmatch(text) is not None
+
+
+def number_of(text: str | None) -> float | None:
+    """Return the number behind a text of a column with extended missing values; None for those.
+
+    >>> number_of("2.5"), number_of(".a")
+    (2.5, None)
+    """
+    return None if text is None or is_tag(text) else float(text)
+
+
+def labelled_codes(frame: pl.DataFrame, codebook: Codebook) -> tuple[pl.DataFrame, Codebook]:
+    """Return ordered texts as codes 1, 2, ... with the texts as their labels.
+
+    Columns with extended missing values are not ordered texts but numbers, and stay as they are.
+    """
+    columns, variables = [], []
+    for column in frame.iter_columns():
+        variable = codebook[column.name]
+        if isinstance(column.dtype, pl.Enum) and not variable.tagged:
+            pairs = tuple(enumerate(column.dtype.categories.to_list(), start=1))
+            variable = Variable(column.name, variable.label, pairs, measure="ordinal")
+            column = (column.to_physical().cast(pl.Int64) + 1).rename(column.name)  # noqa: PLW2901 - the same column
+        elif column.dtype.is_decimal():
+            column = column.cast(pl.Float64)  # noqa: PLW2901 - the same column
+        elif isinstance(column.dtype, pl.Categorical):
+            column = column.cast(pl.String)  # noqa: PLW2901 - the same column
+        columns.append(column)
+        variables.append(variable)
+    return pl.DataFrame(columns), Codebook(tuple(variables), codebook.file_label, codebook.notes)
+
+
+def can_copy(codebook: Codebook, source: str, target: str) -> bool:
+    """Return True when cells can be changed where they stand: no column holds something new."""
+    return not codebook.recoded and source == target
+
+
+def write_copy(
+    source: Source,
+    path: Path,
+    changes: list[Change],
+    rewritten: Callable[[bytes, dict[int, Change]], bytes | None],
+) -> bool:
+    """Write what `rewritten` makes of a file and the changes, by the position of their columns."""
+    if any((change.sources < 0).any() for change in changes):
+        return False  # a category that no record of the file has
+    moves = {source.columns.index(change.column): change for change in changes}
+    content = rewritten(source.path.read_bytes(), moves)
+    if content is not None:
+        path.write_bytes(content)
+    return content is not None
+
+
+def check_written(columns: dict[str, list[Any]], frame: pl.DataFrame) -> None:
+    """Refuse what was read back of a file just written, when it is not all there.
+
+    The writer does not notice a disk that is full.
+    """
+    if len(next(iter(columns.values()), [])) != len(frame) or list(columns) != frame.columns:
+        message = "not all was written"
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), message)
+
+
+def check_names(
+    frame: pl.DataFrame, kind: str, rule: re.Pattern[str], *, longest: int, in_bytes: bool = False
+) -> None:
+    """Refuse names of columns that the writer would refuse with words of its own."""
+    bad = [
+        name
+        for name in frame.columns
+        if not rule.fullmatch(name) or len(name.encode() if in_bytes else name) > longest
+    ]
+    if bad:
+        size = f"{longest} {'bytes' if in_bytes else 'characters'}"
+        message = (
+            f"{kind} cannot name a column {bad[0]!r}: names are at most {size} long, begin with a"
+            " letter, hold letters, digits and underscores, and are not words of its language."
+            f" Rename {len(bad)} of {len(frame.columns)} columns."
+        )
+        raise FileError(message)
+
+
+def check_numbers(frame: pl.DataFrame, kind: str, largest: float = math.inf) -> None:
+    """Refuse numbers that the format would change or its writer would refuse: it has doubles only."""
+    for column in frame.iter_columns():
+        if not column.dtype.is_numeric() or column.dtype.is_decimal():
+            continue
+        bound = _EXACT - 1 if column.dtype.is_integer() else largest
+        outside = int((column.cast(pl.Float64).fill_nan(0).abs() > bound).sum())
+        if outside:
+            message = (
+                f"{kind} cannot hold {outside:,} numbers of column {column.name!r}, which are too"
+                " large: make the column text."
+            )
+            raise FileError(message)
+
+
+def refuse_nested(frame: pl.DataFrame, kind: str) -> None:
+    """Refuse columns that hold neither text, numbers, booleans, dates nor times."""
+    for name, dtype in frame.schema.items():
+        if dtype.is_nested() or dtype in {pl.Object, pl.Binary, pl.Duration}:
+            message = f"{kind} cannot hold column {name!r}, which holds {type(dtype).__name__}."
+            raise FileError(message)

@@ -1,0 +1,72 @@
+"""What a file loses on its way from one format to another, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskmeter.formats.neutral import unit_of
+from maskmeter.formats.statistical import is_tag, number_of, plain
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from maskmeter.formats.codebook import Codebook, Variable
+
+
+def lost(codebook: Codebook, read: ModuleType | None, written: ModuleType) -> tuple[str, ...]:
+    """Return a sentence for each thing that the format to be written cannot hold."""
+    name, keeps = written.NAME, written.KEEPS
+    sentences = []
+    for thing, columns in _held(codebook, read).items():
+        if columns and thing not in keeps:
+            counted = "1 column are" if len(columns) == 1 else f"{len(columns):,} columns are"
+            sentences.append(f"{name} has no {thing}: those of {counted} lost.")
+    sentences.extend(
+        f"{name} has no {thing}: it is lost."
+        for thing, held in {
+            "label of the file": codebook.file_label,
+            "notes": codebook.notes,
+        }.items()
+        if held and thing not in keeps
+    )
+    if "value labels" in keeps and "any labels" not in keeps:
+        odd = [one for one in codebook.variables if not all(map(_whole, _numbers(one)))]
+        if odd:
+            sentences.append(
+                f"{name} labels whole numbers only: some value labels of {len(odd):,}"
+                f" {'column' if len(odd) == 1 else 'columns'} are lost."
+            )
+    longest = getattr(written, "LONGEST", None)
+    if longest is not None and (excess := longest.excess(codebook)):
+        sentences.append(f"{name} holds shorter labels: {excess:,} are cut.")
+    if read is written and hasattr(written, "REMADE"):
+        sentences.append(written.REMADE)
+    return (*sentences, *codebook.left_out)
+
+
+def _held(codebook: Codebook, read: ModuleType | None) -> dict[str, list[Variable]]:
+    """Return the columns that have each thing which some formats have not."""
+    columns = codebook.variables
+    spans = dict.fromkeys(getattr(read, "SPANS", ()), 1)
+    dates = getattr(read, "DATES", {})
+    return {
+        "labels of columns": [one for one in columns if one.label],
+        "value labels": [one for one in columns if one.values],
+        "values declared missing": [one for one in columns if one.missing],
+        "extended missing values": [one for one in columns if one.tagged],
+        "formats for such times": [
+            one
+            for one in columns
+            if unit_of(one.format, spans) or (one.tagged and unit_of(one.format, dates))
+        ],
+    }
+
+
+def _numbers(variable: Variable) -> list[object]:
+    """Return the labelled values, without those that stand for extended missing values."""
+    values = [value for value in variable.value_labels if not is_tag(value)]
+    return [plain(number_of(str(value))) for value in values] if variable.tagged else list(values)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int)

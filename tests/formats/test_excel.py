@@ -1,0 +1,206 @@
+"""Excel: the table on the first sheet, with the types and number formats of its cells."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+from datetime import datetime, time
+
+import polars as pl
+import pytest
+from openpyxl import Workbook, load_workbook
+
+import maskmeter as mm
+
+HEAD = ["lad", "income", "when", "at", "yes", "mixed", "formula"]
+SECRET = "secret-value"
+
+
+def workbook(path, rows=40, **cells):
+    """Write a workbook with cells of every kind, and then some cells by their places."""
+    book = Workbook()
+    sheet = book.active
+    sheet.append(HEAD)
+    for row in range(rows):
+        text = "=1+1 is text" if row % 2 else "North"
+        moment = datetime(2020, 1, 1 + row % 9, 12 * (row % 2))  # noqa: DTZ001 - Excel knows no zones
+        mixed = [row, "text", None, 2.5][row % 4]
+        sheet.append([text, row / 4, moment, time(row % 24), bool(row % 2), mixed, row])
+        sheet.cell(row + 2, 1).data_type = "s"
+        sheet.cell(row + 2, 2).number_format = "0.000"
+        sheet.cell(row + 2, 3).number_format = "dd/mm/yyyy"
+    for place, value in cells.items():
+        sheet[place] = value
+    book.save(path)
+    return path
+
+
+def cells(path, columns):
+    """Return value, type and number format of every cell of some columns."""
+    sheet = load_workbook(path).worksheets[0]
+    found = {row[0].value: row[1:] for row in zip(*sheet.iter_rows(), strict=True)}
+    return {
+        name: [(cell.value, cell.data_type, cell.number_format) for cell in found[name]]
+        for name in columns
+    }
+
+
+def refused(action, *words):
+    with pytest.raises(mm.MaskmeterError) as caught:
+        action()
+    assert SECRET not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_only_the_key_changes_and_cells_keep_types_and_formats(tmp_path):
+    path = workbook(tmp_path / "a.xlsx")
+    release = mm.Swap("lad", 0.5).apply(mm.read(path, keys=["lad", "yes"]), rng=1)
+    release.write(tmp_path / "b.xlsx")
+
+    assert cells(path, HEAD[1:]) == cells(tmp_path / "b.xlsx", HEAD[1:])
+    before, after = (cells(one, ["lad"])["lad"] for one in (path, tmp_path / "b.xlsx"))
+    moved = [one != other for one, other in zip(before, after, strict=True)]
+    assert moved == release.changed.tolist()
+    assert {kind for _, kind, _ in after} == {"s"}
+    assert sorted(map(str, before)) == sorted(map(str, after))
+
+
+def test_columns_have_the_type_of_their_cells_and_mixed_ones_are_text(tmp_path):
+    frame = mm.read(workbook(tmp_path / "a.xlsx"), keys=["lad"]).to_frame()
+
+    kinds = {name: str(kind) for name, kind in frame.schema.items()}
+    assert kinds == {
+        "lad": "String", "income": "Float64", "when": "Datetime(time_unit='us', time_zone=None)",
+        "at": "Time", "yes": "Boolean", "mixed": "String", "formula": "Int64",
+    }  # fmt: skip
+    assert frame["mixed"].to_list()[:4] == ["0", "text", None, "2.5"]
+
+
+def test_other_sheets_are_not_copied_and_that_is_said(tmp_path):
+    path = workbook(tmp_path / "a.xlsx")
+    book = load_workbook(path)
+    book.create_sheet("names").append([SECRET])
+    book.save(path)
+    sample = mm.read(path, keys=["lad"])
+    with pytest.warns(mm.MaskmeterWarning, match="1 more are not copied"):
+        sample.write(tmp_path / "b.xlsx")
+
+    assert len(load_workbook(tmp_path / "b.xlsx").sheetnames) == 1
+
+
+def test_formulas_without_values_are_refused(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", G3="=1+1")
+    refused(lambda: mm.read(path, keys=["lad"]), "1 formulas have no values stored")
+
+
+def test_formulas_with_values_are_read_and_written_as_those(tmp_path):
+    import zipfile  # noqa: PLC0415 - only here
+
+    path, new = workbook(tmp_path / "a.xlsx", G3="=1+1"), tmp_path / "b.xlsx"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(new, "w") as made:
+        for name in old.namelist():
+            content = old.read(name)
+            made.writestr(name, content.replace(b"<f>1+1</f><v />", b"<f>1+1</f><v>2</v>").replace(b"<f>1+1</f><v></v>", b"<f>1+1</f><v>2</v>"))  # fmt: skip
+    sample = mm.read(new, keys=["lad"])
+    with pytest.warns(mm.MaskmeterWarning, match="1 formulas are written as their values"):
+        sample.write(tmp_path / "c.xlsx")
+
+    assert sample.to_frame()["formula"][1] == 2
+    assert cells(tmp_path / "c.xlsx", ["formula"])["formula"][1][:2] == (2, "n")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"B1": None}, "must name every column"),
+        ({"B1": 5}, "must name every column"),
+        ({"B1": "lad"}, "More than one column has the same name"),
+        ({"K5": SECRET}, "beside the columns"),
+    ],
+)
+def test_tables_that_are_none_are_refused(given, words, tmp_path):
+    path = workbook(tmp_path / "a.xlsx", **given)
+    refused(lambda: mm.read(path, keys=["lad"]), words)
+
+
+def test_a_first_row_that_is_a_record_is_not_shown(tmp_path):
+    book = Workbook()
+    for row in ([SECRET, "north"], ["other", "south"], ["third", "east"]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    refused(lambda: mm.read(tmp_path / "a.xlsx", keys=["age"]), "'age' among 2")
+    sample = mm.read(tmp_path / "a.xlsx", keys=["north"])
+    refused(lambda: sample.column("age"), "'age' among 2")
+    book.active.append([SECRET, "west"])
+    book.save(tmp_path / "a.xlsx")
+    refused(lambda: mm.read(tmp_path / "a.xlsx", keys=["secret_value"]), "first row")
+
+
+def test_a_sheet_that_is_hidden_is_not_read(tmp_path):
+    path = workbook(tmp_path / "a.xlsx")
+    book = load_workbook(path)
+    hidden = book.create_sheet("names", 0)
+    hidden.append([SECRET])
+    hidden.sheet_state = "hidden"
+    book.active = 1
+    book.save(path)
+
+    assert len(mm.read(path, keys=["lad"])) == 40
+    assert mm.count(path, keys=["lad"]).total == 40
+
+
+class TestFailure:
+    """Nothing is left in the temporary directory, and nothing is printed."""
+
+    @pytest.fixture(autouse=True)
+    def _alone(self, tmp_path, monkeypatch, capfd):
+        (tmp_path / "temporary").mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+        yield
+        gc.collect()
+        assert not list((tmp_path / "temporary").iterdir())
+        assert capfd.readouterr() == ("", "")
+
+    def test_of_cells_that_excel_cannot_hold(self, tmp_path):
+        zoned = pl.Series([1, 2]).cast(pl.Datetime("us", "Europe/Oslo"))
+        for column, words in (([f"{SECRET}\x01", "b"], "control"), (zoned, "time zones")):
+            frame = pl.DataFrame({"k": ["a", "b"], "odd": column})
+            sample = mm.read(frame, keys=["k"])
+            refused(lambda sample=sample: sample.write(tmp_path / "a.xlsx"), "'odd'", words)
+
+    def test_half_way(self, tmp_path):
+        path = workbook(tmp_path / "a.xlsx")
+        sample = mm.read(path, keys=[mm.Key("lad", ["North", "=1+1 is text", f"{SECRET}\x01"])])
+        codes = sample.codes.copy()
+        codes[20] = 2
+        refused(lambda: sample.with_codes(codes).write(tmp_path / "b.xlsx"), "Cannot write")
+
+
+def test_an_empty_first_sheet_is_refused(tmp_path):
+    Workbook().save(tmp_path / "a.xlsx")
+    refused(lambda: mm.read(tmp_path / "a.xlsx", keys=["lad"]), "must name every column")
+
+
+def test_a_workbook_with_a_password_is_refused(tmp_path):
+    (tmp_path / "a.xlsx").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(2000))
+    refused(lambda: mm.read(tmp_path / "a.xlsx", keys=["lad"]), "password")
+
+
+def test_what_excel_would_cut_off_is_refused(tmp_path):
+    for column in ([10**15, 1], ["x" * 32_768, "y"]):
+        frame = pl.DataFrame({"k": ["a", "b"], "wide": column})
+        refused(lambda frame=frame: mm.read(frame, keys=["k"]).write(tmp_path / "a.xlsx"), "'wide'")
+    tall = pl.DataFrame({"k": ["a", "b"] * 524_288})
+    refused(lambda: mm.read(tall, keys=["k"]).write(tmp_path / "a.xlsx"), "1,048,575 records")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_key_is_written_as_an_empty_cell(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", A2=None)
+    release = mm.Pram("lad", 0.5).apply(mm.read(path, keys=["lad"], missing="category"), rng=1)
+    release.write(tmp_path / "b.xlsx")
+    again = mm.read(tmp_path / "b.xlsx", keys=release.original.space, missing="category")
+
+    assert again.codes.tolist() == release.released.codes.tolist()

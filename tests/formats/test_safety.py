@@ -1,0 +1,346 @@
+"""Files that are not what they seem: one line of reason, nothing half-written, no value shown."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from decimal import Decimal
+from pathlib import Path
+
+import narwhals.stable.v2 as nw
+import polars as pl
+import pyreadstat
+import pytest
+
+import maskmeter as mm
+from formats.files import survey, write_spss, write_stata
+from maskmeter import formats
+from maskmeter.formats import atomic
+from maskmeter.formats.codebook import Codebook, Variable
+
+SECRET = "secret-value"
+PEOPLE = pl.DataFrame({"sex": ["f", "m"] * 200, "note": [SECRET] * 400})
+ENDINGS = [".csv", ".tsv", ".parquet", ".arrow", ".sav", ".zsav", ".dta", ".xpt", ".xlsx"]
+
+
+def refused(action, *words):
+    with pytest.raises(mm.MaskmeterError) as caught:
+        action()
+    message = str(caught.value)
+    assert SECRET not in message
+    assert "\n" not in message
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    for word in words:
+        assert word in message
+
+
+def written(folder, ending):
+    path = folder / f"people{ending}"
+    mm.read(PEOPLE, keys=["sex"]).write(path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_what_is_written_is_read_again_the_same(ending, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = written(tmp_path, ending)
+        again = mm.read(path, keys=["sex"])
+        again.write(tmp_path / f"again{ending}")
+
+    assert again == mm.read(PEOPLE, keys=["sex"])
+    assert again.to_frame().equals(PEOPLE)
+    assert mm.read(tmp_path / f"again{ending}", keys=["sex"]).to_frame().equals(PEOPLE)
+    assert mm.count(path, keys=["sex"]).total == 400
+
+
+@pytest.mark.parametrize(
+    "ending", [*ENDINGS, ".rds", ".sas7bdat", ".feather", ".tab", ".txt", ".pq"]
+)
+@pytest.mark.parametrize("action", [mm.read, mm.count])
+class TestUnreadable:
+    def test_no_bytes(self, action, ending, tmp_path):
+        path = tmp_path / f"a{ending}"
+        path.touch()
+        refused(lambda: action(path, keys=["sex"]), "the file is empty")
+
+    def test_a_directory(self, action, ending, tmp_path):
+        path = tmp_path / f"a{ending}"
+        path.mkdir()
+        refused(lambda: action(path, keys=["sex"]), "directory")
+
+    def test_a_directory_without_an_ending(self, action, ending, tmp_path):
+        folder = tmp_path / ending[1:]
+        folder.mkdir()
+        refused(lambda: action(folder, keys=["sex"]), "it is a directory")
+
+    def test_something_else_under_this_name(self, action, ending, tmp_path):
+        path = tmp_path / f"a{ending}"
+        path.write_bytes(f"{SECRET}\x00\xff{SECRET}".encode("latin-1") * 500)
+        refused(lambda: action(path, keys=["sex"]), "Cannot read")
+
+    def test_no_permission(self, action, ending, tmp_path, monkeypatch):
+        path = tmp_path / f"a{ending}"
+        path.write_bytes(b"sex,age\n")
+
+        def denied(*_, **__):  # chmod would not stop root
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(Path, "open", denied)
+        refused(lambda: action(path, keys=["sex"]), "Permission denied")
+
+
+@pytest.mark.parametrize("ending", [one for one in ENDINGS if one not in {".csv", ".tsv"}])
+def test_a_file_that_was_cut_short_is_refused_and_left_as_it_was(ending, tmp_path):
+    path = written(tmp_path, ending)
+    content = path.read_bytes()
+    for size in (len(content) // 10, len(content) // 2, len(content) - 60):
+        cut = content[: size | 1]  # lines of a transport file are not counted, but of even length
+        path.write_bytes(cut)
+        refused(lambda: mm.read(path, keys=["sex"]), "Cannot read")
+        assert path.read_bytes() == cut
+
+
+def test_a_text_cut_short_in_a_record_is_refused(tmp_path):
+    path = written(tmp_path, ".csv")
+    path.write_bytes(path.read_bytes()[: len("sex,note\nf")])
+    refused(lambda: mm.read(path, keys=["sex"]), "cut short")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_disk_that_fills_up_leaves_the_old_file(ending, tmp_path, monkeypatch):
+    source = written(tmp_path, ending)
+    sample = mm.read(source, keys=["sex"])
+    target = tmp_path / f"protected{ending}"
+    target.write_text("old", encoding="utf-8")
+    before, names = source.read_bytes(), sorted(tmp_path.iterdir())
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic, "_set_permissions", full)
+    refused(lambda: sample.write(target), "No space left on device")
+    assert target.read_text(encoding="utf-8") == "old"
+    assert source.read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == names
+
+
+LITTLE_ROOM = """
+import resource, sys
+import openpyxl, polars as pl, pyreadstat
+import maskmeter as mm
+ending, size = sys.argv[1], int(sys.argv[2])
+copied = mm.read("people" + ending, keys=["sex"])
+anew = mm.read(pl.read_parquet("frame.parquet"), keys=["sex"])
+for sample in (copied, anew):
+    for share in (0.1, 0.6, 0.99):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(share * size), resource.RLIM_INFINITY))
+        try:
+            sample.write("protected" + ending)
+        except mm.MaskmeterError as error:
+            print(error)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there can room be limited")
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_writer_that_runs_out_of_room_half_way_leaves_nothing(ending, tmp_path):
+    size = written(tmp_path, ending).stat().st_size
+    PEOPLE.write_parquet(tmp_path / "frame.parquet")
+    names = sorted(tmp_path.iterdir())
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", LITTLE_ROOM, ending, str(size)],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+
+    assert done.stdout.count("Cannot write") == 6, done.stderr
+    assert SECRET not in done.stdout + done.stderr
+    assert sorted(tmp_path.iterdir()) == names
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt"])
+def test_names_and_columns_that_a_format_cannot_hold_are_named(ending, tmp_path):
+    for frame, words in [
+        (pl.DataFrame({"sex": ["f", "m"], "two words": [1, 2]}), "'two words'"),
+        (pl.DataFrame({"sex": ["f", "m"], "1st": [1, 2]}), "'1st'"),
+        (pl.DataFrame({"sex": ["f", "m"], "list": [[SECRET], [SECRET]]}), "'list'"),
+    ]:
+        sample = mm.read(frame, keys=["sex"])
+        refused(lambda sample=sample: sample.write(tmp_path / f"a{ending}"), words)
+    assert not list(tmp_path.iterdir())
+
+
+UNFIT = {
+    ".sav": ["_x", "a" * 65, "ä" * 33, "with"],
+    ".dta": ["a.b", "a$", "x@", "_n", "int", "str12", "a" * 33],
+    ".xpt": ["a.b", "x@", "ä", "_N_", "a" * 33],
+}
+
+
+@pytest.mark.parametrize(("ending", "name"), [(e, name) for e, names in UNFIT.items() for name in names])  # fmt: skip
+def test_every_format_has_its_own_rule_for_names(ending, name, tmp_path):
+    sample = mm.read(pl.DataFrame({"sex": ["f", "m"], name: [1, 2]}), keys=["sex"])
+    refused(lambda: sample.write(tmp_path / f"a{ending}"), repr(name), "Rename 1 of 2")
+
+
+@pytest.mark.parametrize(("ending", "name"), [(".sav", "a.b"), (".dta", "ä" * 32), (".xpt", "_x")])
+def test_names_that_fit_are_written(ending, name, tmp_path):
+    sample = mm.read(pl.DataFrame({"sex": ["f", "m"], name: [1, 2]}), keys=["sex"])
+    sample.write(tmp_path / f"a{ending}")
+
+    assert mm.read(tmp_path / f"a{ending}", keys=[name]).codes.ravel().tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("ending", "values"),
+    [
+        (".sav", [2**60 + 1, 1]), (".dta", [2**60 + 1, 1]), (".xpt", [-(2**60), 1]),
+        (".dta", [float("inf"), 1.5]), (".xpt", [1.7e308, 1.5]), (".xlsx", [float("inf"), 1.5]),
+        (".csv", [[1], [2]]), (".tsv", [b"a", b"b"]),
+    ],
+)  # fmt: skip
+def test_values_that_a_format_would_change_are_refused_with_the_name_of_the_column(
+    ending, values, tmp_path
+):
+    sample = mm.read(pl.DataFrame({"sex": ["f", "m"], "wide": values}), keys=["sex"])
+    refused(lambda: sample.write(tmp_path / f"a{ending}"), "'wide'")
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt"])
+def test_exact_decimals_become_numbers(ending, tmp_path):
+    frame = pl.DataFrame({"sex": ["f", "m"], "pay": [Decimal("1.25"), None]})
+    mm.read(frame, keys=["sex"]).write(tmp_path / f"a{ending}")
+
+    again = mm.read(tmp_path / f"a{ending}", keys=["sex"]).to_frame()
+    assert again["pay"].to_list() == [1.25, None]
+
+
+@pytest.mark.parametrize(("ending", "size"), [(".dta", 80), (".sav", 200), (".xpt", 200)])
+def test_labels_that_are_too_long_are_cut_and_that_is_said(ending, size, tmp_path):
+    long = "ä" * 100
+    book = Codebook((Variable("sex", long, ((1, long), (2, "m"))),), file_label=long)
+    frame = nw.from_native(pl.DataFrame({"sex": [1, 2]}), eager_only=True)
+    told = {".dta": "2 are cut", ".sav": "2 are cut", ".xpt": "1 are cut"}[ending]
+    with pytest.warns(mm.MaskmeterWarning, match=told):
+        formats.write(frame, tmp_path / f"b{ending}", book)
+
+    label = mm.read(tmp_path / f"b{ending}", keys=["sex"]).label("sex")
+    assert label == long[:size]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".sav", ".parquet"])
+def test_records_sorted_by_a_changed_key_are_warned_of(ending, tmp_path):
+    frame = pl.DataFrame({"area": sorted(list("abc") * 20), "sex": ["f", "m"] * 30})
+    mm.read(frame, keys=["area"]).write(tmp_path / f"a{ending}")
+    sample = mm.read(tmp_path / f"a{ending}", keys=["area", "sex"])
+    release = mm.Swap("area", 0.2).apply(sample, rng=1)
+    with pytest.warns(mm.MaskmeterWarning, match="sorted by 'area'.*Shuffle"):
+        release.write(tmp_path / f"b{ending}")
+    mm.Swap("sex", 0.2).apply(sample, rng=1).write(tmp_path / f"c{ending}")  # not sorted by it
+    sample.write(tmp_path / f"d{ending}")
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_from_what_is_none(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    refused(lambda: atomic.check_folder(tmp_path / "file" / "new"), "is not a folder.")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    refused(lambda: atomic.check_folder(tmp_path / "new"), "you may not write to")
+
+
+def test_a_library_that_is_missing_is_named(tmp_path, monkeypatch):
+    path = written(tmp_path, ".xlsx")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    refused(lambda: mm.read(path, keys=["sex"]), "openpyxl", "not installed")
+
+
+class TestLosses:
+    book = Codebook(
+        (
+            Variable("sex", "Sex", ((1, "Male"), (2, "Female")), ((9, 9),), "F2.0"),
+            Variable("code", values=(("A", "First"), ("B", "Second"))),
+            Variable("late", format="TIME8"),
+            Variable("asked", values=((".a", "Refused"),), tagged=True),
+        ),
+        file_label="A survey",
+        notes=("one",),
+    )
+
+    def lost(self, source, target):
+        return " ".join(formats.losses(self.book, Path(f"a{source}"), Path(f"b{target}")))
+
+    def test_a_file_of_the_same_format_loses_nothing(self):
+        for ending in (".csv", ".sav", ".zsav", ".dta", ".xlsx"):
+            assert self.lost(ending, ending) == ""
+
+    def test_text_keeps_codes_only(self):
+        told = self.lost(".sav", ".csv")
+        for words in (
+            "no value labels: those of 3 columns are lost.",
+            "no labels of columns: those of 1 column are lost.",
+            "no values declared missing: those of 1 column are lost.",
+            "no formats for such times: those of 1 column are lost.",
+            "no label of the file: it is lost.",
+            "no notes: it is lost.",
+        ):
+            assert f"Delimited text has {words}" in told
+
+    def test_stata_labels_whole_numbers_and_declares_nothing_missing(self):
+        told = self.lost(".sav", ".dta")
+        assert "Stata has no values declared missing" in told
+        assert "some value labels of 1 column are lost" in told
+        assert "no value labels" not in told
+
+    def test_spss_has_no_extended_missing_values(self):
+        assert "SPSS has no extended missing values" in self.lost(".dta", ".sav")
+        assert "made anew" in self.lost(".zsav", ".sav")
+
+    def test_times_of_stata_that_are_read_as_such_are_not_said_to_be_lost(self):
+        told = {}
+        for shown in ("%tc", "%-tcDD", "%tC", "%td"):
+            book = Codebook((Variable("at", format=shown),))
+            told[shown] = formats.losses(book, Path("a.dta"), Path("b.csv"))
+        lost = "Delimited text has no formats for such times: those of 1 column are lost."
+        assert told == {"%tc": (), "%-tcDD": (), "%tC": (lost,), "%td": ()}
+        tagged = Codebook((Variable("at", format="%td", tagged=True),))
+        assert formats.losses(tagged, Path("a.dta"), Path("b.csv")) == (lost,)
+
+    def test_bands_make_a_file_anew(self):
+        book = self.book.recode("sex")
+        assert "made anew" in " ".join(formats.losses(book, Path("a.sav"), Path("b.sav")))
+        assert formats.losses(book, Path("a.csv"), Path("b.csv")) == ()
+
+
+@pytest.mark.parametrize("target", [".csv", ".parquet", ".arrow", ".xlsx", ".dta", ".sav"])
+@pytest.mark.parametrize("make", [write_spss, write_stata])
+def test_dates_are_dates_in_every_other_format(make, target, tmp_path):
+    path = make(tmp_path / f"a.{'sav' if make is write_spss else 'dta'}")
+    if path.suffix == target:
+        return
+    sample = mm.read(path, keys=["sex"])
+    with pytest.warns(mm.MaskmeterWarning, match="does not hold all"):
+        sample.write(tmp_path / f"b{target}")
+    days = [f"1994-09-{20 + day}" for day in range(9)]
+    born = survey()["born"].to_list()
+    readers = {".parquet": pl.read_parquet, ".arrow": pl.read_ipc}
+    if target in {".dta", ".sav"}:  # a number with a format again
+        kind = mm.read(tmp_path / f"b{target}", keys=["sex"]).codebook["born"].format
+        assert kind.startswith(("%td", "DATE"))
+        return
+    read = readers.get(target, lambda path: mm.read(path, keys=["sex"]).to_frame())
+    shown = {str(value) for value in read(tmp_path / f"b{target}")["born"]}
+    assert {text[:10] for text in shown} <= set(days)
+    assert len(shown) == len(set(born))
+
+
+def test_moments_and_dates_of_spss_are_told_apart(tmp_path):
+    frame = pl.DataFrame({"k": [1.0, 2.0], "at": [13_000_000_000.5, None], "on": [86_400.0, None]})
+    kinds = {"at": "DATETIME23", "on": "MOYR8"}
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_format=kinds)
+    mm.read(tmp_path / "a.sav", keys=["k"]).write(tmp_path / "b.parquet")
+    after = pl.read_parquet(tmp_path / "b.parquet")
+
+    assert after["at"][0] == pyreadstat.read_sav(tmp_path / "a.sav")[0]["at"][0]
+    assert str(after["on"][0]) == "1582-10-15"
+    assert after["at"].null_count() == after["on"].null_count() == 1
