@@ -22,12 +22,12 @@ from maskmeter._random import RandomSource, seed_of, uniforms
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, without_warnings
 from maskmeter.keys import Key, KeySpace
+from maskmeter.loglinear import search_loglinear
 from maskmeter.microdata import Microdata
-from maskmeter.misclassification import Misclassification
+from maskmeter.misclassification import Misclassification, seen_through
 from maskmeter.perturb import Release
 from maskmeter.risk import approximate_risk, estimate_risk, exact_risk
 from maskmeter.risk.uniques import check_counts, check_data, known_mechanism
-from maskmeter.strata import By
 from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from maskmeter.misclassification import Mechanism
     from maskmeter.risk import Risk
 
-Subsets = Literal["nested", "all"]
+Subsets = Literal["nested", "all", "drop-one"]
 
 _MOST_SUBSETS = 2000
 
@@ -63,7 +63,6 @@ class KeyCurve(InWords):
     """Risk against the number of keys, with and without misclassification."""
 
     subsets: tuple[KeySubset, ...]
-    skipped: int = 0  # subsets whose misclassification or sampling depends on keys outside
 
     def __repr__(self) -> str:
         """Return the headline."""
@@ -94,14 +93,9 @@ class KeyCurve(InWords):
         for theta, number, exact in self.peaks().iter_rows():
             under = "" if theta is None else f"With theta {theta:g}: "
             lines.append(f"{under}the risk is largest with {number} keys ({exact:.1f} matches).")
-        if self.skipped:
-            lines.append(
-                f"{self.skipped} sets were left out: their misclassification or sampling depends on"
-                " keys that are not among them."
-            )
         return "\n".join(lines)
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair chart of the risk against the number of keys."""
         frame = self.to_frame()
         varied = frame["theta"].is_not_nan().any()
@@ -190,7 +184,8 @@ def risk_by_keys(
         Counts of the true keys; without them every set of keys has a search and an estimate.
     subsets
         "nested" adds one key after the other, in the file's order or in that of `order`; "all"
-        goes through every set of keys.
+        goes through every set of keys, and "drop-one" through all keys and all but one of them.
+        Misclassification that depends on a key outside a set is averaged over the records.
 
     >>> import maskmeter as mm
     >>> census = mm.synthetic_census(size=50_000)
@@ -209,20 +204,14 @@ def risk_by_keys(
     check_progress(progress)
     names = _ordered(released, order)
     before = data.original if isinstance(data, Release) else data
-    found, skipped = [], 0
+    found = []
     for chosen in _chosen(names, subsets):
         part = _projected(released, original, mechanism, chosen, before)
-        if part is None:
-            skipped += 1
-            continue
         table = None if population is None else population.project(list(chosen))
         found.append(_estimated(part) if table is None else _known(part, table, float("nan")))
         if progress is not None:
             progress(found[-1])
-    if not found:
-        message = "The misclassification or the sampling of every set depends on keys outside it."
-        raise InputError(message)
-    return KeyCurve(tuple(found), skipped)
+    return KeyCurve(tuple(found))
 
 
 def _known(data: _Part, population: KeyTable, theta: float, bare: float | None = None) -> KeySubset:
@@ -235,8 +224,10 @@ def _known(data: _Part, population: KeyTable, theta: float, bare: float | None =
 
 def _estimated(data: _Part) -> KeySubset:
     with without_warnings():
-        risk = estimate_risk(data.assessed, misclassification=data.errors, interval="none")
-        bare = estimate_risk(data.before, interval="none")
+        model = search_loglinear(data.before)
+        bare = estimate_risk(data.before, model, interval="none")
+        serves = model if isinstance(data.assessed, Release) else None  # the truth is known
+        risk = estimate_risk(data.assessed, serves, misclassification=data.errors, interval="none")
     return _subset(risk, float("nan"), bare.total, float("nan"))
 
 
@@ -260,6 +251,11 @@ def _ordered(data: Microdata, order: Sequence[str] | None) -> tuple[str, ...]:
 def _chosen(names: tuple[str, ...], subsets: Subsets) -> Iterator[tuple[str, ...]]:
     if subsets == "nested":
         yield from (names[:number] for number in range(1, len(names) + 1))
+        return
+    if subsets == "drop-one":
+        yield names
+        if len(names) > 1:
+            yield from (tuple(one for one in names if one != left_out) for left_out in names)
         return
     if 2 ** len(names) > _MOST_SUBSETS:
         message = (
@@ -286,24 +282,13 @@ def _projected(
     mechanism: Mechanism,
     names: tuple[str, ...],
     before: Microdata,
-) -> _Part | None:
-    """Return the file with some keys only, or None when what is known of it needs others."""
-    matrices = {}
-    for touched, declared in mechanism.declared.matrices:
-        inside = set(touched) & set(names)
-        needed = set(touched) | set(declared.keys if isinstance(declared, By) else ())
-        if inside and not needed <= set(names):
-            return None
-        if inside:
-            matrices[touched] = declared
-    fraction = released.fraction
-    if isinstance(fraction, By) and not set(fraction.keys) <= set(names):
-        return None
-    errors = Misclassification(matrices)
-    after, bare = released.project(names), before.project(names)
-    if original is None:
-        return _Part(after, errors, bare)
-    return _Part(Release(bare, after, errors.on(bare)), None, bare)
+) -> _Part:
+    """Return the file with some keys only; what depends on others is averaged over the records."""
+    if original is not None:
+        seen = Release(original, released, mechanism).project(names)
+        return _Part(seen, None, seen.original)
+    errors = seen_through(mechanism, names, true=released.codes, weights=released.weights)
+    return _Part(released.project(names), errors, before.project(names))
 
 
 def _binary_matrix(theta: float, p: float) -> list[list[float]]:

@@ -13,7 +13,12 @@ import polars as pl
 from maskmeter._random import RandomSource, seed_of
 from maskmeter.errors import InputError, MatrixError, PerturbationError
 from maskmeter.microdata import check_microdata
-from maskmeter.misclassification import Mechanism, Misclassification, as_mechanism
+from maskmeter.misclassification import (
+    Mechanism,
+    Misclassification,
+    as_mechanism,
+    seen_through,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,6 +118,25 @@ class Release:
         return pl.DataFrame(
             {name: [getattr(rate, name) for rate in self.reported] for name in columns}
         )
+
+    def project(self, names: Sequence[str]) -> Release:
+        """Return the release as someone sees it who knows only some of the keys.
+
+        A step that depends on keys which are left out is described by its average over the
+        records of the file.
+
+        >>> import polars as pl, maskmeter as mm
+        >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f"] * 50 + ["m"] * 50})
+        >>> sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
+        >>> mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=2010).project(["lad"])
+        Release(100 records, Mechanism(lad))
+        """
+        original = self.original.project(names)
+        seen = seen_through(
+            self.misclassification, names, true=self.original.codes, weights=self.original.weights
+        )
+        released = replace(original, codes=self.released.project(names).codes)
+        return Release(original, released, seen.on(original))
 
     def write(self, path: str | Path) -> None:
         """Write the released file: the user's own columns, with only the perturbed keys changed.

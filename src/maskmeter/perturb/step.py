@@ -15,7 +15,7 @@ from maskmeter.misclassification import Matrix
 from maskmeter.strata import By, as_by
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -147,7 +147,8 @@ class Strata:
         control = cells[:, [keys.index(name) for name in within]]
         marks = np.column_stack([np.broadcast_to(group, len(cells)), control])
         kinds, kind = np.unique(marks, axis=0, return_inverse=True)
-        names = [_name(by, int(row[0]), within, row[1:], space) for row in kinds]
+        label = getattr(data, "value_label", lambda _, category: str(category))
+        names = [_name(by, int(row[0]), within, row[1:], space, label=label) for row in kinds]
         chosen = [values[int(row[0])] for row in kinds]
         of_record = kind[cell]
         return cls(keys, cells, kind, of_record, chosen, kinds[:, 0], names, space)
@@ -173,16 +174,31 @@ class Strata:
         return By(self.keys, values, idle, lenient=True)
 
 
-def _name(by: By[Any], group: int, within: Sequence[str], codes: Codes, space: KeySpace) -> str:
-    """Return a stratum's name for the report of rates: categories of its keys."""
-    parts: list[tuple[str, Hashable]] = []
-    if by.keys:
-        at = by.values[group][0] if group < len(by.values) else ("otherwise",) * len(by.keys)
-        parts += zip(by.keys, at, strict=True)
+def _name(
+    by: By[Any],
+    group: int,
+    within: Sequence[str],
+    codes: Codes,
+    space: KeySpace,
+    *,
+    label: Callable[[str, Hashable], str],
+) -> str:
+    """Return a stratum's name for the report of rates: categories of its keys, by their labels."""
+    parts: list[tuple[str, str]] = []
+    if by.keys and group < len(by.values):
+        at = by.values[group][0]
+        exact = [
+            space[name].categories[space[name].code(one)]
+            for name, one in zip(by.keys, at, strict=True)
+        ]
+        parts += [(name, label(name, one)) for name, one in zip(by.keys, exact, strict=True)]
+    elif by.keys:
+        parts += [(name, "other") for name in by.keys]
     parts += [
-        (name, space[name].categories[code]) for name, code in zip(within, codes, strict=True)
+        (name, label(name, space[name].categories[code]))
+        for name, code in zip(within, codes, strict=True)
     ]
-    return ", ".join(f"{name}={value}" for name, value in parts) or "all records"
+    return ", ".join(f"{name}: {text}" for name, text in parts) or "all records"
 
 
 def check_disjoint(targets: Sequence[Crossed], others: Sequence[str], *, what: str) -> None:
