@@ -164,6 +164,25 @@ def test_draws_give_the_exact_statistics_within_their_error(monkeypatch, seed):
     assert drawn.overdispersion == pytest.approx(exact.overdispersion, rel=0.1)
 
 
+def test_the_error_that_draws_leave_is_that_of_the_whole_ratio(monkeypatch, seed):
+    """Nine fits, 6 standard errors each (normal: a false alarm in 10^8); B2's noise alone is too small.
+
+    Without the noise of its variance the error of a z2 far from 0 is understated several times.
+    """
+    apart = []
+    for strength in (0.2, 0.5, 0.8):
+        (sample,) = samples(strength, 1, seed)
+        for terms in (["key0:key1"], "independence", ["key0:key1", "key2:key3"]):
+            exact = mm.fit_loglinear(sample, terms).goodness
+            with monkeypatch.context() as patched:
+                patched.setattr(cells, "MOST_CELLS", 1)
+                drawn = mm.fit_loglinear(sample, terms).goodness
+            apart.append((drawn.z2 - exact.z2) / drawn.error)
+
+    assert np.abs(apart).max() < 6
+    assert np.sqrt(np.mean(np.square(apart))) > 0.2  # nor is it overstated
+
+
 SIZES = (20, 10, 10, 6)
 SPACE = mm.KeySpace(mm.Key(f"key{c}", range(size)) for c, size in enumerate(SIZES))
 

@@ -61,8 +61,6 @@ def goodness_of_fit(
     total, squares, spread = sums[:, :3].T + (seen - mistaken).T
     variance, curvature = sums[:, 3], float(sums[1, 2])
     robust = size / max(size - 1, 1) * (squares - total**2 / size)
-    drawn = max(cells.draws, 1)
-    noise = float(sums[1, 4] - sums[1, 0] ** 2 / drawn) if cells.draws else 0.0
     z1, z2 = (_ratio(t, v) for t, v in zip(total, variance, strict=True))
     z1_robust, z2_robust = (_ratio(t, v) for t, v in zip(total, robust, strict=True))
     return Goodness(
@@ -75,16 +73,28 @@ def goodness_of_fit(
         b2_variance=float(variance[1]),
         overdispersion=max(float(spread[1]) / curvature, 0.0) if curvature > 0 else 0.0,
         draws=cells.draws,
-        error=_ratio(sqrt(max(noise, 0.0)), float(variance[1])) if cells.draws else 0.0,
+        error=_error_of_ratio(float(total[1]), sums[1], cells.draws) if cells.draws else 0.0,
     )
+
+
+def _error_of_ratio(total: float, sums: Array, draws: int) -> float:
+    """Return the standard error of z = B / sqrt(v) when both are sums over draws (delta method)."""
+    b, v = sums[0], sums[3]
+    if v <= 0:
+        return nan
+    of_b, of_v = sums[4] - b**2 / draws, sums[5] - v**2 / draws
+    together = sums[6] - b * v / draws
+    noise = of_b / v - total / v**2 * together + total**2 / (4 * v**3) * of_v
+    return sqrt(max(float(noise), 0.0))
 
 
 def _sums_of_empty(cells: AllCells) -> Array:
     """Return sums over all cells, for h1 and h2, as if all were empty.
 
-    Of t, of t squared, of b mu^2, of the variance, and of (weight t) squared.
+    Of t, of t squared, of b mu^2 and of the variance v; then, for the error that draws leave, of
+    (weight t) squared, (weight v) squared and their product.
     """
-    sums = np.zeros((2, 5))
+    sums = np.zeros((2, 7))
     for start in range(0, len(cells.lam), _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
         lam = cells.lam[block]
@@ -92,13 +102,15 @@ def _sums_of_empty(cells: AllCells) -> Array:
         mu, weight = pi * lam, np.broadcast_to(weight, lam.shape)
         for order, (a, b_mu) in enumerate(error_coefficients(lam, pi=pi)):
             t = mu * (b_mu - a)
-            heavy = t * weight
+            heavy, varied = t * weight, (a * a * mu + 2 * b_mu * b_mu) * weight
             sums[order] += (
                 heavy.sum(),
                 _dot(heavy, t),
                 _dot(b_mu * mu, weight),
-                _dot(a * a * mu + 2 * b_mu * b_mu, weight),
+                varied.sum(),
                 _dot(heavy, heavy),
+                _dot(varied, varied),
+                _dot(heavy, varied),
             )
     return sums
 
