@@ -154,7 +154,7 @@ class LoglinearSearch(InWords):
             f"{varied})."
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair chart of z2 and tau2 along the path."""
         names = [
             f"{number} {step.added or 'independence'}" for number, step in enumerate(self.path)

@@ -136,7 +136,7 @@ class LinkageTrial(InWords):
             {"what": names, "share": [self.share, self.expected, self.expected_simple]}
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair chart of the observed and the expected shares."""
         return chart.signed_bars(
             self.to_frame(),

@@ -126,7 +126,7 @@ class Risk(InWords):
             counts = np.append(self.negative, counts)
         return pl.DataFrame({"low": low, "high": high, "count": counts})
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair histogram of the risk of the sample uniques."""
         return chart.bars(
             self.distribution(),

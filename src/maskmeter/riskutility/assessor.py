@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maskmeter._checks import check_choice, is_pair
+from maskmeter._checks import check_choice, check_list, is_pair
 from maskmeter.errors import FewUniquesWarning, InputError, ModelWarning, without_warnings
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
 from maskmeter.microdata import check_microdata
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from maskmeter.utility import Loss
 
     Steps = Step | Sequence[Step]
+    Known = Sequence[str] | Sequence[Sequence[str]] | None
 
 Measure = Literal["raad", "rcv", "bvr"]
 
@@ -70,17 +71,60 @@ class Point:
 
 @dataclass(frozen=True)
 class Trial:
-    """One release of a candidate, its risk and its loss."""
+    """One release of a candidate, its risk in every scenario, and its loss."""
 
     release: Release
-    risk: Risk
+    risks: tuple[Risk, ...]
     loss: float
 
     @property
+    def risk(self) -> Risk:
+        """The risk in the scenario with the most of it."""
+        return max(self.risks, key=lambda risk: risk.total)
+
+    @property
     def upper(self) -> float:
-        """Upper end of the risk's interval, or the risk itself when it is exact."""
-        interval = self.risk.interval if isinstance(self.risk, EstimatedRisk) else None
-        return self.risk.total if interval is None else interval[1]
+        """Upper end of that risk."""
+        return upper_end(self.risk)
+
+
+def upper_end(risk: Risk) -> float:
+    """Return the upper end of the interval of a risk, or the risk itself when it is exact."""
+    interval = risk.interval if isinstance(risk, EstimatedRisk) else None
+    return risk.total if interval is None else interval[1]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The file as someone sees it who knows some of its keys, or all: then `names` is None."""
+
+    names: tuple[str, ...] | None
+    population: KeyTable | None
+    model: LogLinear | LoglinearSearch | None
+
+    @classmethod
+    def of(
+        cls,
+        sample: Microdata,
+        names: tuple[str, ...] | None,
+        population: KeyTable | None,
+        model: LogLinear | LoglinearSearch | None,
+    ) -> View:
+        """Return it with the population, or the model, of the keys that are known."""
+        if population is not None:
+            known = population if names is None else population.project(names)
+            return cls(names, known, None)
+        if model is None:
+            with without_warnings(ModelWarning):  # they are among the cautions of its risks
+                model = search_loglinear(sample if names is None else sample.project(names))
+        return cls(names, None, model)
+
+    def risk(self, data: Release | Microdata) -> Risk:
+        """Return the risk of a release, or of the file."""
+        seen = data if self.names is None else data.project(self.names)
+        if self.population is None:
+            return estimate_risk(seen, self.model)
+        return exact_risk(seen, self.population)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +132,7 @@ class Assessor:
     """What all candidates share, worked out once: the population or the model, and the measure."""
 
     sample: Microdata
-    population: KeyTable | None
-    model: LogLinear | LoglinearSearch | None
+    views: tuple[View, ...]
     tables: tuple[tuple[str, str], ...]
     measure: Measure
     cautions: dict[str, ModelWarning] = field(default_factory=dict)  # by their words
@@ -103,14 +146,23 @@ class Assessor:
         model: LogLinear | LoglinearSearch | None,
         loss: tuple[str, str] | Sequence[tuple[str, str]],
         measure: Measure,
+        known: Known = None,
     ) -> Assessor:
         """Return it after the checks; without population and model, the default search is made."""
         check_microdata(sample)
         check_choice(measure, Measure, name="measure")
-        if population is None and model is None:
-            with without_warnings(ModelWarning):  # they are among the cautions of its risks
-                model = search_loglinear(sample)
-        return cls(sample, population, model, _tables(loss), measure)
+        sets = _sets(known)
+        if model is not None and len(sets) > 1:
+            message = "A `model` serves one set of known keys: leave it out."
+            raise InputError(message)
+        tables = _tables(loss)
+        views = tuple(View.of(sample, names, population, model) for names in sets)
+        return cls(sample, views, tables, measure)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the population is known."""
+        return self.views[0].population is not None
 
     def trial(self, steps: Steps | None, *, seed: int) -> Trial:
         """Return one release of a candidate with its risk and loss; None leaves the file alone."""
@@ -121,20 +173,32 @@ class Assessor:
                 if steps is None
                 else protect(self.sample, listed, rng=seed)
             )
-            risk = (
-                estimate_risk(release, self.model)
-                if self.population is None
-                else exact_risk(release, self.population)
-            )
-        if isinstance(risk, EstimatedRisk):
-            about_model = (one for one in risk.cautions if not isinstance(one, FewUniquesWarning))
-            self.cautions.update((str(one), one) for one in about_model)
+            return self.assessed(release)
+
+    def assessed(self, release: Release) -> Trial:
+        """Return a release with its risk and loss."""
+        risks = tuple(view.risk(release) for view in self.views)
+        for risk in risks:
+            of_model = risk.cautions if isinstance(risk, EstimatedRisk) else ()
+            few = FewUniquesWarning  # of the release, not of the model
+            self.cautions.update((str(one), one) for one in of_model if not isinstance(one, few))
         found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
-        return Trial(release, risk, float(np.mean([distance(one, self.measure) for one in found])))
+        loss = float(np.mean([distance(one, self.measure) for one in found]))
+        return Trial(release, risks, loss)
 
     def point(self, label: str, steps: Steps, *, seeds: Sequence[int]) -> Point:
         """Return a candidate's place on the map."""
         return Point.of(label, [self.trial(steps, seed=seed) for seed in seeds])
+
+
+def _sets(known: object) -> list[tuple[str, ...] | None]:
+    """Return the sets of keys that intruders know; None stands for all keys."""
+    if known is None:
+        return [None]
+    listed = check_list(known, name="known")
+    if all(isinstance(name, str) for name in listed):
+        return [tuple(listed)]
+    return [tuple(check_list(names, name="known")) for names in listed]
 
 
 def distance(loss: Loss, measure: Measure) -> float:

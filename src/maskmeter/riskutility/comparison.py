@@ -15,7 +15,8 @@ from maskmeter import chart
 from maskmeter._checks import check_progress, check_whole
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter._views import InWords
-from maskmeter.errors import InputError
+from maskmeter.errors import InputError, without_warnings
+from maskmeter.perturb.release import check_release
 from maskmeter.riskutility.assessor import Assessor, Measure, Point
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from maskmeter.errors import ModelWarning
     from maskmeter.loglinear import LogLinear, LoglinearSearch
     from maskmeter.microdata import Microdata
-    from maskmeter.riskutility.assessor import Steps
+    from maskmeter.perturb import Release
+    from maskmeter.riskutility.assessor import Known, Steps
     from maskmeter.table import KeyTable
 
 AXES = {
@@ -80,15 +82,24 @@ class RiskUtilityMap(InWords):
         ]
         return "\n".join(lines)
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
-        """Return an Altair chart of the map with its frontier."""
+    def plot(
+        self, *, chosen: str = "", target: tuple[float, str] | None = None, rates: bool = True
+    ) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+        """Return an Altair chart of the map with its frontier.
+
+        `chosen` is the label of a release to stand out, `target` a level of risk to draw a line at
+        and the words on it; without `rates` the chart does not hold how many records were changed.
+        """
+        frame = self.to_frame()
         kind = "Expected" if self.exact else "Estimated"
         return chart.frontier(
-            self.to_frame(),
+            frame if rates else frame.drop("changed", "share"),
             x=AXES[self.measure],
             y=f"{kind} correct matches",
             title="Risk and information loss",
             subtitle=f"Frontier: {', '.join(self.frontier)}",
+            chosen=chosen,
+            target=target,
         )
 
 
@@ -100,6 +111,8 @@ def compare(
     measure: Measure = "raad",
     population: KeyTable | None = None,
     model: LogLinear | LoglinearSearch | None = None,
+    known: Known = None,
+    releases: Mapping[str, Release] | None = None,
     replications: int = 1,
     rng: RandomSource = None,
     progress: Callable[[Point], object] | None = None,
@@ -117,6 +130,11 @@ def compare(
     population
         Counts of the true keys: then the risk is exact. Else it is estimated, by `model` or by a
         search of the original that serves all candidates.
+    known
+        The keys that an intruder knows, if not all of them; or a list of such sets, of which
+        every release stands with the one that is worst for it.
+    releases
+        Releases of the sample that were made already, to stand on the map beside the candidates.
     replications
         How often each candidate is drawn. All use the same random numbers.
     progress
@@ -134,9 +152,15 @@ def compare(
     check_candidates(candidates)
     check_progress(progress)
     check_whole(replications, name="replications", least=1)
-    assessor = Assessor.of(sample, population=population, model=model, loss=loss, measure=measure)
+    assessor = Assessor.of(
+        sample, population=population, model=model, loss=loss, measure=measure, known=known
+    )
     seeds = replication_seeds(seed_of(rng), replications)
     points = []
+    for label, release in (releases or {}).items():
+        check_release(release)
+        with without_warnings():  # the map keeps what they say
+            points.append(Point.of(str(label), [assessor.assessed(release)]))
     for label, steps in candidates.items():
         points.append(assessor.point(str(label), steps, seeds=seeds))
         if progress is not None:
@@ -162,9 +186,8 @@ def mapped(points: Sequence[Point], assessor: Assessor) -> RiskUtilityMap:
     best = undominated(np.array([p.risk for p in points]), np.array([p.loss for p in points]))
     ranked = sorted((p for p, on in zip(points, best, strict=True) if on), key=lambda p: p.loss)
     labels = tuple(point.label for point in ranked)
-    exact = assessor.population is not None
     cautions = tuple(assessor.cautions.values())
-    return RiskUtilityMap(tuple(points), labels, assessor.measure, exact, cautions)
+    return RiskUtilityMap(tuple(points), labels, assessor.measure, assessor.exact, cautions)
 
 
 def undominated(risk: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.bool_]:

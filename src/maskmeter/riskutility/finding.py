@@ -12,8 +12,7 @@ from maskmeter._checks import check_progress, is_number, shown
 from maskmeter._random import RandomSource, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, TargetWarning, without_warnings
-from maskmeter.risk import estimate_risk, exact_risk
-from maskmeter.riskutility.assessor import Assessor, Measure, Point, Trial
+from maskmeter.riskutility.assessor import Assessor, Measure, Point, Trial, upper_end
 from maskmeter.riskutility.comparison import RiskUtilityMap, check_candidates, mapped
 from maskmeter.riskutility.family import Family
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from maskmeter.microdata import Microdata
     from maskmeter.perturb import Release
     from maskmeter.risk import Risk
-    from maskmeter.riskutility.assessor import Steps
+    from maskmeter.riskutility.assessor import Known, Steps
     from maskmeter.table import KeyTable
 
     Curve = Callable[[float], Steps]
@@ -43,21 +42,35 @@ class Target:
     total: float | None
     share: float | None
 
+    @classmethod
+    def of(cls, *, max_total: float | None = None, max_share: float | None = None) -> Target:
+        """Return a target that is given in one of two ways."""
+        if (max_total is None) == (max_share is None):
+            message = "Give the target as `max_share` or as `max_total`: one of the two."
+            raise InputError(message)
+        for name, value, most in (("max_total", max_total, np.inf), ("max_share", max_share, 1.0)):
+            if value is not None and (not is_number(value) or not 0 <= value <= most):
+                message = f"`{name}` must be a number from 0 to {most:g}, not {shown(value)}."
+                raise InputError(message)
+        return cls(max_total, max_share)
+
     def met_by(self, trial: Trial) -> bool:
         """Return True when the upper end of the risk is within the target."""
         return self.excess(trial) <= 0
 
     def excess(self, trial: Trial) -> float:
-        """Return by how much the upper end of the risk is above the target."""
-        if self.total is not None:
-            return trial.upper - self.total
-        return trial.upper - float(self.share or 0) * trial.risk.uniques
+        """Return by how much the upper end of the risk is above the target, in the worst scenario."""
+        return max(upper_end(risk) - self.most(risk.uniques) for risk in trial.risks)
+
+    def most(self, uniques: int) -> float:
+        """Return how many correct matches are allowed among some sample uniques."""
+        return float(self.share or 0) * uniques if self.total is None else self.total
 
     def __str__(self) -> str:
         """Return the target in words."""
         if self.total is not None:
             return f"at most {self.total:g} correct matches"
-        return f"at most {self.share:.1%} of the sample uniques matched correctly"
+        return f"at most {100 * float(self.share or 0):g}% of the sample uniques matched correctly"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +84,7 @@ class FoundRelease(InWords):
     met: bool
     target: Target
     tried: RiskUtilityMap
+    searched: bool = False  # a family over its rates, not candidates
 
     def __repr__(self) -> str:
         """Return the choice."""
@@ -99,16 +113,17 @@ class FoundRelease(InWords):
             )
         if self.label == UNCHANGED:
             return f"The file meets the target of {self.target} without protection: {figure}.{cautions}"
+        among = "the lowest rates of each method" if self.searched else "the releases"
         return (
-            f"{self.label} loses least ({self.loss:.2f}) among the lowest rates of each method with"
-            f" {self.target}: {figure}. {tried}.{cautions}"
+            f"{self.label} loses least ({self.loss:.2f}) among {among} with {self.target}:"
+            f" {figure}. {tried}.{cautions}"
         )
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each release that was tried."""
         return self.path
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair map of all releases that were tried."""
         return self.tried.plot()
 
@@ -124,6 +139,7 @@ def find_release(
     measure: Measure = "raad",
     population: KeyTable | None = None,
     model: LogLinear | LoglinearSearch | None = None,
+    known: Known = None,
     rng: RandomSource = None,
     progress: Callable[[Point], object] | None = None,
 ) -> FoundRelease:
@@ -137,7 +153,7 @@ def find_release(
     max_share, max_total
         The target, one of the two: correct matches to expect as a share of the sample uniques, or
         their number.
-    loss, measure, population, model, progress
+    loss, measure, population, model, known, progress
         As for `mm.compare`.
 
     >>> import maskmeter as mm
@@ -152,7 +168,7 @@ def find_release(
     >>> found.met
     True
     """
-    target = _target(max_total, max_share)
+    target = Target.of(max_total=max_total, max_share=max_share)
     check_progress(progress)
     if (family is None) == (candidates is None):
         message = "Give a `family` to search, or `candidates` to choose from: one of the two."
@@ -162,7 +178,9 @@ def find_release(
         raise InputError(message)
     if candidates is not None:
         check_candidates(candidates)
-    assessor = Assessor.of(sample, population=population, model=model, loss=loss, measure=measure)
+    assessor = Assessor.of(
+        sample, population=population, model=model, loss=loss, measure=measure, known=known
+    )
     search = _Search(assessor, target, seed_of(rng), progress or (lambda _: None), [], [])
     search.attempt(UNCHANGED, None)
     if family is not None and not search.meeting:
@@ -170,7 +188,7 @@ def find_release(
             search.lowest_rate(label, curve)
     for label, steps in (candidates or {}).items():
         search.attempt(str(label), steps)
-    found = search.chosen()
+    found = search.chosen(searched=family is not None)
     if not found.met:
         warnings.warn(found.summary(), TargetWarning, stacklevel=2)
     for caution in found.tried.cautions:
@@ -229,7 +247,7 @@ class _Search:
                 low = middle
         self.meeting.append(best)
 
-    def chosen(self) -> FoundRelease:
+    def chosen(self, *, searched: bool) -> FoundRelease:
         """Return the release with the least loss that meets the target, or the closest to it."""
         if self.meeting:
             best = min(self.meeting, key=lambda one: (one.trial.loss, one.point.changed))
@@ -238,24 +256,19 @@ class _Search:
         tried = mapped([one.point for one in self.tried], self.assessor)
         trial, met = best.trial, bool(self.meeting)
         return FoundRelease(
-            best.point.label, trial.release, trial.risk, trial.loss, met, self.target, tried
+            best.point.label,
+            trial.release,
+            trial.risk,
+            trial.loss,
+            met,
+            self.target,
+            tried,
+            searched,
         )
 
 
 def _risk_before(assessor: Assessor) -> NDArray[np.float64]:
     """Return the risk of every record before protection, 0 where it is not known."""
     with without_warnings():
-        if assessor.population is not None:
-            return np.nan_to_num(exact_risk(assessor.sample, assessor.population).by_record)
-        return estimate_risk(assessor.sample, assessor.model, interval="none").by_record
-
-
-def _target(max_total: float | None, max_share: float | None) -> Target:
-    if (max_total is None) == (max_share is None):
-        message = "Give the target as `max_share` or as `max_total`: one of the two."
-        raise InputError(message)
-    for name, value, most in (("max_total", max_total, np.inf), ("max_share", max_share, 1.0)):
-        if value is not None and (not is_number(value) or not 0 <= value <= most):
-            message = f"`{name}` must be a number from 0 to {most:g}, not {shown(value)}."
-            raise InputError(message)
-    return Target(max_total, max_share)
+        risks = [view.risk(assessor.sample).by_record for view in assessor.views]
+        return np.asarray(np.nan_to_num(risks).max(axis=0))

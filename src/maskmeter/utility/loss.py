@@ -92,7 +92,7 @@ class Loss(InWords):
             | {"column": names, "bvr": list(self.bvr.values())}
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair chart of BVR by column category."""
         return chart.signed_bars(
             self.to_frame().select("column", "bvr"),
@@ -155,10 +155,15 @@ class Losses(InWords):
             f"Records changed: {moved or 'none'}."
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
-        """Return an Altair chart of RAAD for every pair of variables."""
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+        """Return an Altair chart of RAAD for every pair of variables, in their order."""
+        order = [variable.name for variable in self.variables]
+        place = {name: number for number, name in enumerate(order)}
+        frame = self.to_frame().sort(
+            pl.col("rows").replace_strict(place), pl.col("columns").replace_strict(place)
+        )
         return chart.matrix(
-            self.to_frame(),
+            frame,
             value="raad",
             title="Information loss of all two-way tables",
             subtitle=f"RAAD, 100 is unchanged; worst {self.worst.name} ({self.worst.raad:.1f})",

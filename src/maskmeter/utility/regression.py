@@ -91,7 +91,7 @@ class RegressionLoss(InWords):
             f" {common:.0%} on average, {apart} do not overlap."
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, which is optional
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair chart of how much each coefficient changes."""
         return chart.signed_bars(
             self.to_frame().select("coefficient", change=pl.col("after") - pl.col("before")),
