@@ -275,7 +275,7 @@ def bootstrap() -> str:
 def sixteen_releases() -> str:
     """Time of the paper's map of sixteen releases, three draws each (hold 30 s)."""
     import maskmeter as mm  # noqa: PLC0415 - the same
-    from maskmeter.paper.report import map_candidates  # noqa: PLC0415 - the same
+    from maskmeter.paper.rerun import map_candidates  # noqa: PLC0415 - the same
 
     sample, population = _paper_sized()
     candidates = map_candidates(sample)

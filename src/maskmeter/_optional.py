@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def need(module: str, *, extra: str) -> ModuleType:
     """Return `module`, or say which extra provides it.
 
-    >>> need("math", extra="plot").floor(2.5)
+    >>> need("math", extra="r").floor(2.5)
     2
     """
     try:

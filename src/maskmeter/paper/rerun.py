@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._optional import need
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter.errors import FileError
-from maskmeter.formats.atomic import whole
+from maskmeter.formats.atomic import check_folder, whole
 from maskmeter.manykeys import binary_keys_experiment
 from maskmeter.microdata import read
 from maskmeter.page import Block, Figure, Section, Table, Text, render
@@ -30,6 +27,7 @@ from maskmeter.table import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from maskmeter.manykeys import KeyCurve
     from maskmeter.microdata import Microdata
@@ -231,11 +229,14 @@ class Paper:
         lead = (
             "Every table and figure of Shlomo and Skinner (2010) on a synthetic census of"
             f" {self.study.population.total:,} invented people, a sample of"
-            f" {len(self.study.sample):,}. The census extract behind the paper is not public, so that"
-            " patterns can be compared and figures cannot be equal."
+            f" {len(self.study.sample):,}."
+        )
+        under = (
+            "The census extract behind the paper is not public, so that patterns can be compared and"
+            " figures cannot be equal."
         )
         texts = {
-            "paper.html": render("The paper, re-run", lead, self.sections()),
+            "paper.html": render("The paper, re-run", lead, self.sections(), under=under),
             "paper.json": json.dumps(self.as_data(), indent=1),
         }
         written = []
@@ -243,23 +244,12 @@ class Paper:
             with whole(out / name) as path:
                 path.write_text(text, encoding="utf-8")
             written.append(out / name)
-        need("vl_convert", extra="plot")
         for name, one in self.charts().items():
             for kind in ("png", "svg"):
                 with whole(out / f"{name}.{kind}") as path:
                     one.save(str(path), format=kind)
                 written.append(out / f"{name}.{kind}")
         return written
-
-
-def check_folder(folder: str | Path) -> Path:
-    """Return a folder that can be written to, now or once it is made."""
-    out = Path(folder).expanduser()
-    there = next(one for one in (out, *out.absolute().parents) if one.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        message = f"Cannot write to {str(out)!r}: {str(there)!r} is not a folder, or is not yours."
-        raise FileError(message)
-    return out
 
 
 def run_paper(

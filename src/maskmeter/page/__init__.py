@@ -1,0 +1,183 @@
+"""Self-contained pages: titles, tables and charts in, one offline HTML file out.
+
+Nothing of ours is known here. The chart library is inlined once, a policy in the page forbids every
+request and every script but the page's own, and charts can be saved as pictures only.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from maskmeter.chart import DARK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SEVERAL = 3  # sections, from which on a list of contents helps
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `mark` is a word before it, such as "Holds". "Caution" and "Note" stand out."""
+
+    words: str
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list of sentences: assumptions, say."""
+
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms and what they mean: a glossary."""
+
+    meanings: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of words under a head; the first column names the row, indented if it belongs to the last.
+
+    Columns that hold only figures stand to the right.
+    """
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def figures(self) -> tuple[bool, ...]:
+        """Return for each column whether it holds figures.
+
+        >>> Table("", ("release", "risk", "why"), (("RS20", "299.2", "20 % moved"),)).figures()
+        (False, True, False)
+        """
+        return tuple(
+            place > 0 and all(_is_figure(row[place]) for row in self.rows)
+            for place in range(len(self.head))
+        )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An Altair chart with a caption; its own description is what a screen reader says of it."""
+
+    caption: str
+    chart: Any
+
+
+Block: TypeAlias = Text | Points | Terms | Table | Figure
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it."""
+
+    title: str
+    blocks: tuple[Block, ...] = field(default_factory=tuple)
+
+
+def render(
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    *,
+    under: str = "",
+    classification: str = "",
+    footer: str = "",
+) -> str:
+    """Return a page as one HTML file that needs nothing else.
+
+    Parameters
+    ----------
+    lead
+        The sentence to read if only one is read: it is set largest. `under` stands below it.
+    classification
+        Who may see the page: on top of it, and at the foot of every printed sheet.
+    footer
+        A line at the end.
+
+    >>> page = render("A title", "What it is.", [Section("One", (Text("Words & more."),))])
+    >>> "Words &amp; more." in page and "https:" not in page
+    True
+    """
+    import jinja2  # noqa: PLC0415 - loaded once a page is asked for
+
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.tests["of"] = lambda block, kind: type(block).__name__ == kind
+    blocks = [block for section in sections for block in section.blocks]
+    specs = [_spec(block.chart) for block in blocks if isinstance(block, Figure)]
+    scripts = []
+    if specs:
+        drawing = environment.from_string(_asset("page.js")).render(specs=specs, colours=_names())
+        scripts = [_bundle(), drawing]
+    return environment.from_string(_asset("page.html")).render(
+        title=title,
+        lead=lead,
+        under=under,
+        classification=classification,
+        footer=footer,
+        sections=sections,
+        contents=len(sections) >= SEVERAL,
+        specs=specs,
+        style=_style(classification),
+        scripts=scripts,
+        hashes=[b64encode(sha256(one.encode()).digest()).decode() for one in scripts],
+    )
+
+
+def _asset(name: str) -> str:
+    """Return one of the files that a page is made of."""
+    return files("maskmeter.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _is_figure(cell: str) -> bool:
+    """Return whether a cell is a number, several or none, rather than words."""
+    if not cell.strip(" -–—"):  # noqa: RUF001 - any dash stands for "none"
+        return True
+    return bool(re.match(r"\s*[-+−~<>≤≥(]*\d", cell)) and not re.search(r"[^\W\d_]{3}", cell)  # noqa: RUF001 - the minus sign too
+
+
+@cache
+def _bundle() -> str:
+    """Return the chart library as one script, which takes a second to put together."""
+    import vl_convert  # noqa: PLC0415 - loaded once a page with charts is asked for
+
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    # Either would end the script, or begin a comment in it.
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _names() -> dict[str, str]:
+    """Return for each colour of a chart the style that is it, or its like on a dark page."""
+    return {light: f"var(--chart-{place})" for place, light in enumerate(DARK)}
+
+
+def _style(classification: str) -> str:
+    """Return the style sheet, with the colours of charts and the words at the foot of sheets."""
+    light, dark = (
+        "; ".join(f"--chart-{place}: {colour}" for place, colour in enumerate(colours))
+        for colours in (DARK, DARK.values())
+    )
+    # As code points, so that no sign of it can end the string that it is put into.
+    words = "".join(f"\\{ord(letter):06x}" for letter in classification)
+    sheet = _asset("page.css")
+    for name, value in (("LIGHT", light), ("DARK", dark), ("CLASSIFICATION", words)):
+        sheet = sheet.replace(f"/* {name} */", value)
+    return sheet
+
+
+def _spec(chart: Any) -> dict[str, Any]:  # noqa: ANN401 - an Altair chart
+    """Return a chart for the page."""
+    spec: dict[str, Any] = chart.to_dict()
+    spec.pop("$schema", None)  # an address, which nothing here may need
+    return spec

@@ -1,0 +1,35 @@
+"""The reports in a browser: nothing is asked of the network, all is drawn, nobody is shut out."""
+
+from __future__ import annotations
+
+import pytest
+
+import maskmeter as mm
+from browser.look import faults, look
+from maskmeter.demo import run_demo
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    return run_demo(tmp_path_factory.mktemp("demo"), size=300_000)
+
+
+@pytest.mark.parametrize("name", ["internal.html", "public.html"])
+def test_the_reports_of_the_demonstration_are_sound(story, name):
+    page = story.folder / "evidence" / name
+
+    assert faults(page) == []
+    assert look(page, views=[("light", 1280)])[0].figures >= 5
+
+
+def test_labels_that_are_markup_are_words_on_the_page(tmp_path):
+    people = mm.bernoulli_sample(mm.synthetic_census(size=60_000), fraction=0.05, rng=1)
+    odd = people.rename({"lad": "<b>lad</b>"})
+    sample = mm.read(odd, keys=[odd.columns[0], "age", "ethnicity"], fraction=0.05)
+    release = mm.Swap(odd.columns[0], rate=0.2).apply(sample, rng=1)
+    pack = mm.report(
+        release, tmp_path, title="</script><script>alert(1)</script>", audience="internal"
+    )
+
+    assert faults(tmp_path / "internal.html", views=[("light", 1280)]) == []
+    assert pack.files[-1].name == "internal.html"
