@@ -1,0 +1,258 @@
+"""What a plan asks of a file, with everything read: the records, the population, the errors."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from maskmeter.errors import (
+    ColumnNotFoundError,
+    ManyCategoriesWarning,
+    PlanError,
+    PopulationMismatchWarning,
+)
+from maskmeter.microdata import read
+from maskmeter.misclassification import Misclassification
+from maskmeter.plan.schema import Plan, Varying
+from maskmeter.plan.steps import matrix_of, steps_of, varying
+from maskmeter.riskutility import Family
+from maskmeter.riskutility.finding import Target
+from maskmeter.table import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from maskmeter.microdata import Microdata
+    from maskmeter.perturb.step import Step
+    from maskmeter.plan.reading import PlanFile
+    from maskmeter.plan.schema import StepPlan
+    from maskmeter.table import KeyTable
+
+
+OWN_KEYS = "keys of the plan"
+_OFF = 1.2  # times: what a fraction may differ from the share that a population tells
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A plan with the file it is about; what is asked for is made when it is asked for."""
+
+    file: PlanFile
+    sample: Microdata
+    population: KeyTable | None
+    errors: Misclassification | None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan itself."""
+        return self.file.plan
+
+    @property
+    def scenarios(self) -> dict[str, list[str]] | None:
+        """The keys of each scenario; None when all keys of the file are known.
+
+        Those under [data] are a scenario of their own, if there are others.
+        """
+        own, named = self.plan.data.keys, self.plan.scenario
+        if not named and set(own) >= set(self.sample.space.names):
+            return None
+        return {
+            **({OWN_KEYS: own} if own else {}),
+            **{name: one.keys for name, one in named.items()},
+        }
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The steps of the plan."""
+        return steps_of(self.file, ("step",), self.sample)
+
+    @cached_property
+    def candidates(self) -> dict[str, list[Step]]:
+        """The candidates of the plan by their labels."""
+        listed = self.plan.candidate
+        labels = [one.label for one in listed]
+        for number, label in enumerate(labels):
+            if label in labels[:number]:
+                raise self.file.error(
+                    ("candidate", number), f"Two candidates are labelled {label!r}."
+                )
+        return {
+            one.label: steps_of(self.file, ("candidate", number, "step"), self.sample)
+            for number, one in enumerate(listed)
+        }
+
+    @property
+    def family(self) -> Family | None:
+        """The family of ways to protect a key that is to be searched."""
+        one = self.plan.family
+        if one is None:
+            return None
+        found: Family = self.file.blame(
+            ("family",), lambda: Family(one.key, one.methods, one.target, tuple(one.within))
+        )
+        return found
+
+    @property
+    def target(self) -> Target | None:
+        """The target of risk."""
+        one = self.plan.target
+        if one is None:
+            return None
+        found: Target = self.file.blame(
+            ("target",), lambda: Target.of(max_share=one.max_share, max_total=one.max_total)
+        )
+        return found
+
+    @property
+    def tables(self) -> list[tuple[str, str]]:
+        """The tables whose loss is measured."""
+        return [(rows, columns) for rows, columns in self.plan.loss.tables]
+
+
+def read_task(file: PlanFile, source: Path) -> Task:
+    """Return what a plan asks of a file, after reading the file."""
+    plan, data = file.plan, file.plan.data
+    keys = _checked_keys(file, source)
+    reading: dict[str, Any] = {
+        "missing": data.missing,
+        "bands": {name: list(bounds) for name, bounds in data.bands.items()} or None,
+    }
+    dialect = {"encoding": data.encoding, "delimiter": data.delimiter, "decimal": data.decimal}
+    population = None
+    if data.population is not None:
+        counted = file.folder / data.population
+        population = file.blame(
+            ("data", "population"), lambda: count(counted, keys=keys, **reading)
+        )
+    sample = _read(file, source, population.space if population else keys, reading | dialect)
+    if isinstance(data.fraction, Varying):
+        sample = file.blame(("data", "fraction"), lambda: _sampled(sample, data.fraction))
+    elif data.fraction is None and data.weights is None:
+        sample = replace(sample, fraction=_share(sample, population))
+    elif population is not None:
+        _check_share(sample, population)
+    for number, pair in enumerate(plan.loss.tables):
+        for column in pair:
+            file.blame(
+                ("loss", "tables", number), lambda column=column: _check_column(sample, column)
+            )
+    return Task(file, sample, population, _errors(file, sample))
+
+
+def _checked_keys(file: PlanFile, source: Path) -> list[str]:
+    """Return the keys to read, of which there must be some in every scenario."""
+    keys = file_keys(file.plan)
+    if not keys:
+        message = (
+            "No keys are named: give --keys a,b,c, or keys = [...] under [data] of a plan. A starter"
+            f" plan comes from: maskmeter plan init {source.name}"
+        )
+        raise PlanError(message)
+    for name, one in file.plan.scenario.items():
+        if not one.keys:
+            raise file.error(("scenario", name, "keys"), f"The scenario {name!r} has no keys.")
+    return keys
+
+
+def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> Microdata:  # noqa: ANN401 - names or a key space
+    """Return the records; numbers in their hundreds are no key unless the plan says that they are."""
+    data = file.plan.data
+    fraction = None if isinstance(data.fraction, Varying) else data.fraction
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ManyCategoriesWarning)
+        try:
+            sample = read(source, keys=keys, weights=data.weights, fraction=fraction, **reading)
+        except ColumnNotFoundError as error:
+            raise file.named(error.name, error) from None
+    for one in caught:
+        name = getattr(one.message, "key", "")
+        if name and name not in data.codes:
+            message = (
+                f"Key {name!r} holds {sample.space[name].size:,} different numbers, so that nearly"
+                f" everyone would be unique. Put it into bands: [data.bands] with {name} = [0, 16, 65]"
+                f" in a plan; or, if the numbers are codes, codes = [{name!r}] under [data]."
+            )
+            raise file.named(name, message)
+    return sample
+
+
+def _check_column(sample: Microdata, column: str) -> None:
+    """Refuse a column that the file does not have."""
+    if sample.origin is not None and column not in sample.origin.frame.columns:
+        raise ColumnNotFoundError(column, sample.origin.frame.columns, named=sample.origin.named)
+
+
+def file_keys(plan: Plan) -> list[str]:
+    """Return the keys of the file: those that are known, then others that steps depend on."""
+    named = [*plan.data.keys, *(key for one in plan.scenario.values() for key in one.keys)]
+    steps = [*plan.step, *(step for one in plan.candidate for step in one.step)]
+    for step in steps:
+        named += _used(step)
+    if plan.family is not None:
+        named += [plan.family.key, *plan.family.within]
+        named += [plan.family.target] if plan.family.target else []
+    return list(dict.fromkeys(named)) if plan.data.keys or plan.scenario else []
+
+
+def _used(step: StepPlan) -> Iterator[str]:
+    """Yield the keys that a step changes or depends on."""
+    for key in (step.key, *(getattr(step, "keys", None) or ())):
+        yield from () if key is None else [key] if isinstance(key, str) else key
+    yield from getattr(step, "within", ())
+    for value in (getattr(step, "rate", None), getattr(step, "stay", None)):
+        if isinstance(value, Varying):
+            yield from [value.by] if isinstance(value.by, str) else value.by
+
+
+def _sampled(sample: Microdata, fraction: Varying) -> Microdata:
+    return replace(sample, fraction=varying(fraction, sample))
+
+
+def _share(sample: Microdata, population: KeyTable | None) -> float:
+    """Return the sampling fraction that a population tells, when none is given."""
+    if population is None:
+        message = (
+            "How the file was sampled is not said: give --fraction or --weights, or fraction or"
+            " weights under [data] of the plan."
+        )
+        raise PlanError(message)
+    if population.total < len(sample):
+        message = (
+            f"The population has {population.total:,} units and the file {len(sample):,} records:"
+            " give the population that the file was sampled from."
+        )
+        raise PlanError(message)
+    return len(sample) / population.total
+
+
+def _check_share(sample: Microdata, population: KeyTable) -> None:
+    """Warn when the population says that another share of it was sampled."""
+    told = len(sample) / population.total
+    given = float(len(sample) / (1 / sample.inclusion(sample.codes)).sum())
+    if not 1 / _OFF < given / told < _OFF:
+        message = (
+            f"The file holds {told:.3g} of the population's units, and the plan or the weights say"
+            f" {given:.3g}: give the population that the file was sampled from, or its fraction."
+        )
+        warnings.warn(message, PopulationMismatchWarning, stacklevel=2)
+
+
+def _errors(file: PlanFile, sample: Microdata) -> Misclassification | None:
+    """Return the errors that the file was recorded with."""
+    if not file.plan.error:
+        return None
+    keys = [one.key for one in file.plan.error]
+    for number, key in enumerate(keys):
+        file.blame(("error", number), lambda key=key: sample.space.index(key))
+        if key in keys[:number]:
+            raise file.error(("error", number), f"There are two [[error]]s for {key!r}: give one.")
+    matrices = {
+        one.key: file.blame(
+            ("error", number), lambda one=one: matrix_of(one.matrix, one.categories, file.folder)
+        )
+        for number, one in enumerate(file.plan.error)
+    }
+    return Misclassification(matrices)
