@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from maskmeter.errors import MaskmeterError as MaskmeterError
     from maskmeter.errors import MaskmeterWarning as MaskmeterWarning
+    from maskmeter.evidence import Pack as Pack
+    from maskmeter.evidence import report as report
     from maskmeter.keys import Key as Key
     from maskmeter.keys import KeySpace as KeySpace
     from maskmeter.loglinear import LogLinear as LogLinear
@@ -72,6 +74,7 @@ _HOME = {
     "MaskmeterWarning": "errors",
     "Microdata": "microdata",
     "Misclassification": "misclassification",
+    "Pack": "evidence",
     "Pram": "perturb",
     "RegressionLoss": "utility",
     "Release": "perturb",
@@ -99,6 +102,7 @@ _HOME = {
     "protect": "perturb",
     "read": "microdata",
     "regression_loss": "utility",
+    "report": "evidence",
     "risk_by_keys": "manykeys",
     "search_loglinear": "loglinear",
     "stay_or_move": "misclassification",

@@ -1,0 +1,340 @@
+"""An assessment: the risk of a file in every scenario, what drives it and what protection costs."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from maskmeter._checks import check_progress
+from maskmeter.errors import InputError, MaskmeterWarning, without_warnings
+from maskmeter.loglinear import search_loglinear
+from maskmeter.manykeys import risk_by_keys
+from maskmeter.misclassification import as_mechanism, seen_through
+from maskmeter.perturb import Release
+from maskmeter.risk import (
+    EstimatedRisk,
+    approximate_risk,
+    correctly_classified_risk,
+    estimate_risk,
+    exact_risk,
+)
+from maskmeter.risk.uniques import check_data
+from maskmeter.riskutility.assessor import upper_end
+from maskmeter.utility import information_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from maskmeter.errors import ModelWarning
+    from maskmeter.manykeys import KeyCurve, KeySubset
+    from maskmeter.microdata import Microdata
+    from maskmeter.misclassification import Misclassification
+    from maskmeter.risk import Risk
+    from maskmeter.risk.known import Formula
+    from maskmeter.riskutility import RiskUtilityMap
+    from maskmeter.riskutility.finding import Target
+    from maskmeter.table import KeyTable
+    from maskmeter.utility import Loss, Losses
+
+ALL_KEYS = "all keys"
+BANDS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the risk of single records
+HALF, FIFTH = 0.5, 0.2
+MOST_KEYS = 15  # of which each is left out in turn: with more it would take minutes
+_NOTICEABLE = 1.02
+
+
+@dataclass(frozen=True, eq=False)
+class ScenarioRisk:
+    """The risk when an intruder knows some keys, before and after protection.
+
+    `others` are further measures of the same risk, by their equation; `without_one` has the risk
+    with all keys first, then with each of them left out, when that was asked for.
+    """
+
+    name: str
+    risk: Risk
+    before: Risk | None
+    others: tuple[tuple[str, str, Risk], ...]
+    without_one: KeyCurve | None
+
+    @property
+    def cautions(self) -> tuple[ModelWarning, ...]:
+        """What speaks against an estimate."""
+        return self.risk.cautions if isinstance(self.risk, EstimatedRisk) else ()
+
+    @property
+    def left_out(self) -> list[tuple[str, KeySubset]]:
+        """Each key with the risk when it is the one that is not known."""
+        if self.without_one is None:
+            return []
+        whole, *rest = self.without_one.subsets
+        return [(next(key for key in whole.keys if key not in one.keys), one) for one in rest]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that are known."""
+        return self.risk.data.space.names
+
+    @property
+    def better_without(self) -> list[tuple[str, KeySubset]]:
+        """Keys that an intruder would do better to ignore, those that mislead most first.
+
+        That is so where noticeably more matches would be right.
+        """
+        if self.without_one is None:
+            return []
+        whole = self.without_one.subsets[0]
+        ignored = [pair for pair in self.left_out if pair[1].exact > whole.exact * _NOTICEABLE]
+        return sorted(ignored, key=lambda pair: -pair[1].exact)
+
+    @property
+    def upper(self) -> float:
+        """Upper end of the interval for the total, or the total when it is exact."""
+        return upper_end(self.risk)
+
+    def bands(self, smallest: int = 0) -> pl.DataFrame:
+        """Return how many sample uniques have a risk over `low` and up to `high`, for each band.
+
+        A band with fewer than `smallest` is joined to its neighbour, so that no difference of
+        counts tells it.
+        """
+        edges = list(BANDS)
+        place = np.searchsorted(edges[1:-1], self.risk.by_cell, side="left")
+        counts = np.bincount(place, minlength=len(edges) - 1).tolist()
+        at = len(counts) - 1
+        while len(counts) > 1 and at >= 0:
+            if counts[at] < smallest:
+                neighbour = max(at - 1, 0)  # the one below; the lowest goes to the one above
+                few = counts.pop(at)
+                counts[neighbour] += few
+                edges.pop(neighbour + 1)
+            at -= 1
+        return pl.DataFrame({"low": edges[:-1], "high": edges[1:], "count": counts})
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What is known about a file that is to be released: risk, loss and the choices that were open."""
+
+    data: Release | Microdata
+    scenarios: tuple[ScenarioRisk, ...]
+    tables: tuple[Loss, ...] = ()
+    losses: Losses | None = None
+    target: Target | None = None
+    options: RiskUtilityMap | None = None
+    chosen: str = ""  # which of the options this is
+
+    @property
+    def release(self) -> Release | None:
+        """The release, when the file was protected."""
+        return self.data if isinstance(self.data, Release) else None
+
+    @property
+    def released(self) -> Microdata:
+        """The file as it would be released."""
+        return self.data.released if isinstance(self.data, Release) else self.data
+
+    @property
+    def original(self) -> Microdata:
+        """The file as it was read."""
+        return _original(self.data)
+
+    @cached_property
+    def worst(self) -> ScenarioRisk:
+        """The scenario with the most correct matches to expect."""
+        return max(self.scenarios, key=lambda one: one.risk.total)
+
+    @property
+    def met(self) -> bool | None:
+        """Whether every scenario meets the target, by the upper end of its interval."""
+        if self.target is None:
+            return None
+        return all(one.upper <= self.target.most(one.risk.uniques) for one in self.scenarios)
+
+    def by_record(self) -> pl.DataFrame:
+        """Return a row for each record: its released keys, whether it is unique, and its risks."""
+        worst = self.worst
+        released = self.released
+        columns: dict[str, Any] = {"record": np.arange(len(released))}
+        for position, key in enumerate(released.space.keys):
+            values = pl.Series(key.name, list(key.categories), strict=False)
+            columns[f"key {key.name}"] = values[released.codes[:, position].astype(np.int64)]
+        unique = np.zeros(len(released), dtype=bool)
+        unique[worst.risk.records] = True
+        columns |= {"unique": unique, "risk": worst.risk.by_record}
+        if len(self.scenarios) > 1:
+            columns |= {f"risk {one.name}": one.risk.by_record for one in self.scenarios}
+        frame = pl.DataFrame(columns)
+        return frame.with_columns(pl.selectors.float().exclude("^key .*$").fill_nan(None))
+
+
+def assess(
+    data: Release | Microdata,
+    *,
+    scenarios: Mapping[str, Sequence[str]] | None = None,
+    population: KeyTable | None = None,
+    misclassification: Misclassification | None = None,
+    loss: Sequence[tuple[str, str]] = (),
+    target: Target | None = None,
+    household: str | None = None,
+    drop_one: bool = True,
+    progress: Callable[[str], object] | None = None,
+) -> Assessment:
+    """Return the assessment of a file, or of its release.
+
+    Parameters
+    ----------
+    scenarios
+        Named sets of keys that intruders may know; without them, all keys.
+    population
+        Counts of the true keys: then the risk is exact, else it is estimated.
+    misclassification
+        Errors that the file was recorded with.
+    loss
+        Two-way tables whose information loss is measured; a release always has that of all pairs
+        of keys.
+    household
+        A column that names households, for their risk too.
+    drop_one
+        Whether the risk without each of the keys is measured as well.
+
+    >>> import maskmeter as mm
+    >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
+    >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05)
+    >>> found = assess(sample, scenarios={"near": ["lad", "age"], "far": ["age", "ethnicity"]})
+    >>> [one.name for one in found.scenarios], found.worst.name
+    (['near', 'far'], 'far')
+    """
+    check_data(data)
+    check_progress(progress)
+    announce = progress or (lambda _: None)
+    known = _checked(data, scenarios)
+    if household is not None and population is not None:
+        message = (
+            "The risk of households is estimated only: with a known population it is left out."
+        )
+        warnings.warn(message, MaskmeterWarning, stacklevel=2)
+    found = []
+    for name, keys in known.items():
+        announce(f"Measuring the risk: {name}")
+        viewed = _View(data, keys, population, misclassification)
+        found.append(viewed.risk(name, household, drop_one=drop_one))
+    announce("Measuring the loss")
+    release = data if isinstance(data, Release) else None
+    tables = tuple(information_loss(release, rows=r, columns=c) for r, c in loss) if release else ()
+    several = len(_original(data).space.names) > 1
+    return Assessment(
+        data,
+        tuple(found),
+        tables,
+        information_loss(release) if several and release is not None else None,
+        target,
+    )
+
+
+def _checked(
+    data: Release | Microdata, scenarios: Mapping[str, Sequence[str]] | None
+) -> dict[str, list[str]]:
+    """Return the keys of every scenario, in the order of the file."""
+    space = _original(data).space
+    if not scenarios:
+        return {ALL_KEYS: list(space.names)}
+    for name, keys in scenarios.items():
+        if not keys or isinstance(keys, str):
+            message = f"The scenario {name!r} must be a list of at least one key."
+            raise InputError(message)
+        for key in keys:
+            space.index(key)
+    return {name: [key for key in space.names if key in keys] for name, keys in scenarios.items()}
+
+
+@dataclass(frozen=True)
+class _View:
+    """A file as someone sees it who knows some of its keys."""
+
+    data: Release | Microdata
+    keys: list[str]
+    population: KeyTable | None
+    misclassification: Misclassification | None
+
+    @property
+    def whole(self) -> bool:
+        return self.keys == list(_original(self.data).space.names)
+
+    @cached_property
+    def seen(self) -> Release | Microdata:
+        return self.data if self.whole else self.data.project(self.keys)
+
+    @cached_property
+    def counts(self) -> KeyTable | None:
+        return None if self.population is None else self.population.project(self.keys)
+
+    @cached_property
+    def errors(self) -> Misclassification | None:
+        if self.misclassification is None:
+            return None
+        original = _original(self.data)
+        mechanism = as_mechanism(self.misclassification, original.space)
+        return seen_through(mechanism, self.keys, true=original.codes, weights=original.weights)
+
+    def risk(self, name: str, household: str | None, *, drop_one: bool) -> ScenarioRisk:
+        """Return the risk before and after protection, exact if the population is known."""
+        with without_warnings():  # what they say is among the cautions
+            few = len(self.keys) <= MOST_KEYS
+            without = self._without_one() if drop_one and few else None
+            if self.counts is None:
+                risk, before = _estimates(self.seen, self.errors, household)
+                return ScenarioRisk(name, risk, before, (), without)
+            risk = exact_risk(self.seen, self.counts, misclassification=self.errors)
+            bare = None
+            if isinstance(self.seen, Release):
+                bare = exact_risk(self.seen.original, self.counts, misclassification=self.errors)
+            others = approximations(self.seen, self.counts, self.errors)
+            return ScenarioRisk(name, risk, bare, others, without)
+
+    def _without_one(self) -> KeyCurve:
+        return risk_by_keys(
+            self.seen, self.counts, subsets="drop-one", misclassification=self.errors
+        )
+
+
+def _estimates(
+    seen: Release | Microdata, errors: Misclassification | None, household: str | None
+) -> tuple[Risk, Risk | None]:
+    """Return the estimated risk, and that before protection when there was any."""
+    original = _original(seen)
+    model = None if errors is not None else search_loglinear(original)  # for before and after
+    risk = estimate_risk(seen, model, misclassification=errors, household=household)
+    if not isinstance(seen, Release):
+        return risk, None
+    return risk, estimate_risk(original, model, misclassification=errors)
+
+
+def approximations(
+    seen: Release | Microdata, counts: KeyTable, errors: Misclassification | None = None
+) -> tuple[tuple[str, str, Risk], ...]:
+    """Return the paper's approximations beside the exact risk."""
+    if not isinstance(seen, Release) and errors is None:
+        return ()
+    named: tuple[tuple[Formula, str], ...] = (
+        ("2.5", "approximation, small fraction"),
+        ("2.6", "approximation, small error rate"),
+        ("2.7", "approximation, diagonal only"),
+    )
+    found: list[tuple[str, str, Risk]] = []
+    for formula, words in named:
+        near = approximate_risk(seen, counts, formula=formula, misclassification=errors)
+        found.append((f"({formula})", words, near))
+    if isinstance(seen, Release) and errors is None:
+        right = correctly_classified_risk(seen, counts)
+        found.append(("(2.9)", "tau*_CC, knowing who moved", right))
+    return tuple(found)
+
+
+def _original(data: Release | Microdata) -> Microdata:
+    return data.original if isinstance(data, Release) else data

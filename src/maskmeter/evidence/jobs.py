@@ -1,0 +1,268 @@
+"""The four jobs of a plan: assess a file, protect it, compare candidates, find the best of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from maskmeter import formats
+from maskmeter._random import seed_of
+from maskmeter.errors import PlanError, without_warnings
+from maskmeter.evidence.assessment import assess
+from maskmeter.evidence.choices import option_blocks
+from maskmeter.evidence.figures import comparison_figures, encoded
+from maskmeter.evidence.pack import (
+    Pack,
+    Settings,
+    all_or_none,
+    write_charts,
+    write_pack,
+    write_page,
+    write_private,
+)
+from maskmeter.evidence.provenance import check_repeated, provenance_of
+from maskmeter.evidence.sections import keys_blocks
+from maskmeter.evidence.words import Audience
+from maskmeter.misclassification import Misclassification
+from maskmeter.page import Section
+from maskmeter.perturb import Release, protect
+from maskmeter.plan.schema import ErrorPlan, ReportPlan
+from maskmeter.plan.steps import matrix_of, plan_of
+from maskmeter.riskutility import compare, find_release
+from maskmeter.riskutility.finding import UNCHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from maskmeter.evidence.assessment import Assessment
+    from maskmeter.evidence.provenance import ProvenanceFile
+    from maskmeter.microdata import Microdata
+    from maskmeter.perturb.step import Step
+    from maskmeter.plan import Plan, Task
+    from maskmeter.riskutility import FoundRelease, RiskUtilityMap
+
+    Announce = Callable[[str], object]
+
+OWN = "the plan's steps"
+STEPS = (
+    "Reading the file",
+    "Protecting it",
+    "Comparing candidates",
+    "Measuring the risk",
+    "Writing",
+)
+
+
+def settings_of(plan: ReportPlan, *, charts: Any = None, ending: str | None = None) -> Settings:  # noqa: ANN401 - "svg", "png" or None
+    """Return how a plan wants its pack written."""
+    return Settings(plan.title, plan.audience, plan.smallest_count, plan.rates, charts, ending)
+
+
+def run_assess(
+    task: Task,
+    folder: Path,
+    settings: Settings,
+    *,
+    seed: int | None,
+    announce: Announce,
+    made: ProvenanceFile | None = None,
+) -> Pack:
+    """Return the pack of a file under its plan: protected if the plan has steps."""
+    seed = seed_of(seed)
+    if task.candidates:
+        _check_comparable(task, "[[candidate]]")
+    announce(STEPS[1])
+    data: Release | Microdata = task.sample
+    if task.steps:
+        data = protect(task.sample, task.steps, rng=seed)
+    if made is not None and isinstance(data, Release):
+        check_repeated(data, made)
+    options = None
+    if task.candidates:
+        announce(STEPS[2])
+        own = {OWN: data} if isinstance(data, Release) else {}
+        options = _compared(task, own, seed, announce)
+    found = _assessed(task, data, announce)
+    found = replace(found, options=options, chosen=OWN if options and task.steps else "")
+    announce(STEPS[4])
+    return write_pack(found, folder, settings, plan=written_out(task))
+
+
+def run_protect(
+    task: Task, path: Path, *, seed: int | None, made: ProvenanceFile | None = None
+) -> tuple[Release, Path]:
+    """Return the release of a file, written with its provenance beside it."""
+    steps = task.steps
+    if not steps:
+        message = "The plan has no [[step]]: there is nothing to protect the file with."
+        raise PlanError(message)
+    source = None if task.sample.origin is None else task.sample.origin.path
+    target = formats.check_target(path, source)
+    release = protect(task.sample, steps, rng=seed)
+    if made is not None:
+        check_repeated(release, made)
+    with all_or_none(target.parent, source) as unfinished:  # never the one without the other
+        output = unfinished / target.name
+        release.write(output)
+        written = provenance_of(release, plan=written_out(task), source=source, output=output)
+        write_private(unfinished / f"{target.name}.provenance.json", encoded(written))
+    return release, path.with_name(f"{target.name}.provenance.json")
+
+
+def run_compare(
+    task: Task, folder: Path, settings: Settings, *, seed: int | None, announce: Announce
+) -> tuple[RiskUtilityMap, tuple[Path, ...]]:
+    """Return the risk-utility map of a plan's candidates, and the files that show it."""
+    if not task.candidates:
+        message = "The plan has no [[candidate]]: there is nothing to compare."
+        raise PlanError(message)
+    _check_comparable(task, "[[candidate]]")
+    announce(STEPS[2])
+    options = _compared(task, {}, seed_of(seed), announce)
+    announce(STEPS[4])
+    agency = Audience(public=False)
+    listed = [
+        Section("The candidates", tuple(option_blocks(options, agency))),
+        Section("What was compared", tuple(keys_blocks(task.sample, task.scenarios or {}))),
+    ]
+    with all_or_none(folder, None) as unfinished:
+        title = settings.title or "Risk and information loss of the candidates"
+        lead = (options.summary().split("\n")[1], "")
+        write_page(unfinished / "comparison.html", title, lead, listed, agency)
+        (unfinished / "comparison.json").write_bytes(encoded(comparison_figures(options)))
+        if settings.charts is not None:
+            write_charts(listed, unfinished, settings.charts)
+        names = [path.relative_to(unfinished) for path in sorted(unfinished.rglob("*.*"))]
+    return options, tuple(folder / name for name in names)
+
+
+def run_find(
+    task: Task, folder: Path, settings: Settings, *, seed: int | None, announce: Announce
+) -> tuple[FoundRelease, Pack]:
+    """Return the release with the least loss that meets the plan's target, and its pack."""
+    target, family = task.target, task.family
+    candidates = {**({OWN: task.steps} if task.steps else {}), **task.candidates}
+    if target is None:
+        message = "The plan has no [target]: give max_share or max_total there."
+        raise PlanError(message)
+    if family is None and not candidates:
+        message = "The plan has nothing to choose from: add a [family] or [[candidate]]s."
+        raise PlanError(message)
+    if family is not None and task.candidates:
+        message = "The plan has a [family] and [[candidate]]s: leave one of them out."
+        raise PlanError(message)
+    _check_comparable(task, "[family]" if family else "[[candidate]]")
+    announce(STEPS[2])
+    with without_warnings():  # they are in the verdict and the report
+        found = find_release(
+            task.sample,
+            family=family,
+            candidates=None if family else candidates,
+            max_share=target.share,
+            max_total=target.total,
+            loss=task.tables,
+            measure=task.plan.loss.measure,
+            population=task.population,
+            known=_known(task),
+            rng=seed,
+            progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
+        )
+    data = task.sample if found.label == UNCHANGED else found.release
+    assessed = replace(_assessed(task, data, announce), options=found.tried, chosen=found.label)
+    announce(STEPS[4])
+    steps = () if found.release.provenance is None else found.release.provenance.steps
+    return found, write_pack(assessed, folder, settings, plan=written_out(task, steps))
+
+
+def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
+    """Return a plan that stands alone: its matrices written out, its paths whole."""
+    plan, folder = task.plan, task.file.folder
+    population = plan.data.population
+    data = msgspec.structs.replace(
+        plan.data,
+        population=None if population is None else str((folder / population).resolve()),
+    )
+    errors = []
+    for one in plan.error:
+        matrix = matrix_of(one.matrix, one.categories, folder)
+        names: list[str | float | list[str]] | None = None
+        if matrix.categories is not None:
+            names = [str(name) for name in matrix.categories]
+        errors.append(ErrorPlan(one.key, matrix.P.tolist(), names))
+    return msgspec.structs.replace(
+        plan,
+        data=data,
+        error=errors,
+        step=[plan_of(step) for step in (task.steps if steps is None else steps)],
+        candidate=[
+            msgspec.structs.replace(
+                one, step=[plan_of(step) for step in task.candidates[one.label]]
+            )
+            for one in plan.candidate
+        ],
+    )
+
+
+def check_same_file(task: Task, made: ProvenanceFile) -> None:
+    """Refuse to repeat a release with another file than the one it was made from."""
+    if task.sample.fingerprint() != made.input_hash:
+        message = (
+            "This is not the file that the release was made from: its hash differs from the one in"
+            " the provenance."
+        )
+        raise PlanError(message)
+
+
+def _assessed(task: Task, data: Release | Microdata, announce: Announce) -> Assessment:
+    announce(STEPS[3])
+    return assess(
+        data,
+        scenarios=task.scenarios,
+        population=task.population,
+        misclassification=task.errors,
+        loss=task.tables,
+        target=task.target,
+        household=task.plan.data.household,
+        progress=announce,
+    )
+
+
+def _compared(
+    task: Task, releases: dict[str, Release], seed: int, announce: Announce
+) -> RiskUtilityMap:
+    """Return the map of the candidates beside some releases and the file as it is."""
+    bare = Release(task.sample, task.sample, Misclassification({}).on(task.sample))
+    with without_warnings():  # they are in the report
+        return compare(
+            task.sample,
+            task.candidates,
+            releases={UNCHANGED: bare, **releases},
+            loss=task.tables,
+            measure=task.plan.loss.measure,
+            population=task.population,
+            known=_known(task),
+            rng=seed,
+            progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
+        )
+
+
+def _known(task: Task) -> list[list[str]] | None:
+    """Return the keys that intruders know, a list for each scenario."""
+    return None if task.scenarios is None else list(task.scenarios.values())
+
+
+def _check_comparable(task: Task, what: str) -> None:
+    if not task.tables:
+        message = (
+            f"{what} needs [loss] with tables = [[rows, columns]]: what the releases cost is"
+            " measured on them."
+        )
+        raise PlanError(message)
+    if task.errors is not None:
+        message = (
+            f"{what} and [[error]] do not go together: candidates are compared without errors."
+        )
+        raise PlanError(message)

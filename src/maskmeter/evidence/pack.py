@@ -1,0 +1,335 @@
+"""The evidence pack: the protected file, the figures and the reports, in one folder."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import tempfile
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import maskmeter
+from maskmeter import formats
+from maskmeter._checks import check_choice, check_whole
+from maskmeter._views import InWords
+from maskmeter.errors import FileError, FormatWarning
+from maskmeter.evidence.assessment import assess
+from maskmeter.evidence.figures import encoded, figures
+from maskmeter.evidence.provenance import provenance_of
+from maskmeter.evidence.sections import sections
+from maskmeter.evidence.words import Audience, headline, qualified, verdict
+from maskmeter.formats.atomic import check_folder
+from maskmeter.page import Figure, render
+from maskmeter.plan.steps import plan_of_release
+from maskmeter.riskutility.finding import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from maskmeter.evidence.assessment import Assessment
+    from maskmeter.microdata import Microdata
+    from maskmeter.misclassification import Misclassification
+    from maskmeter.page import Section
+    from maskmeter.perturb import Release
+    from maskmeter.plan.schema import Plan
+    from maskmeter.riskutility import RiskUtilityMap
+    from maskmeter.table import KeyTable
+
+Readers = Literal["internal", "public", "both"]
+Charts = Literal["svg", "png"]
+
+AGENCY_ONLY = "Confidential: for the agency only"
+FOR_ALL = "For publication"
+_PRIVATE = 0o600
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a pack is written."""
+
+    title: str | None = None
+    audience: Readers = "both"
+    smallest_count: int = 10
+    rates: bool = False
+    charts: Charts | None = None
+    ending: str | None = None  # of the protected file, when it is to have another format
+
+    def __post_init__(self) -> None:
+        """Check the choices."""
+        check_choice(self.audience, Readers, name="audience")
+        check_whole(self.smallest_count, name="smallest_count", least=1)
+        if self.charts is not None:
+            check_choice(self.charts, Charts, name="charts")
+        if self.ending is not None:
+            ending = f".{self.ending.lower().removeprefix('.')}"
+            formats.check_target(f"protected{ending}", None)
+            object.__setattr__(self, "ending", ending)
+
+
+@dataclass(frozen=True, eq=False)
+class Pack(InWords):
+    """What was found and which files tell of it; `lost` is what the protected file's format lost."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    assessment: Assessment
+    lost: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the folder and the number of files."""
+        return f"Pack({str(self.folder)!r}, {len(self.files)} files)"
+
+    def summary(self) -> str:
+        """Return the verdict, which names no record."""
+        return verdict(self.assessment, Audience(public=False))
+
+
+def report(
+    data: Release | Microdata,
+    folder: str | Path,
+    *,
+    scenarios: Mapping[str, Sequence[str]] | None = None,
+    population: KeyTable | None = None,
+    misclassification: Misclassification | None = None,
+    loss: Sequence[tuple[str, str]] = (),
+    max_share: float | None = None,
+    max_total: float | None = None,
+    household: str | None = None,
+    options: RiskUtilityMap | None = None,
+    title: str | None = None,
+    audience: Readers = "both",
+    smallest_count: int = 10,
+    rates: bool = False,
+    charts: Charts | None = None,
+    progress: Callable[[str], object] | None = None,
+) -> Pack:
+    """Return the evidence about a release, or a file as it is, written to a folder.
+
+    The folder gets `internal.html` and `public.html`, `assessment.json`, `risk_by_record.parquet`
+    and, for a release, the protected file in the format it came in and `provenance.json`. The
+    record file, the provenance and the internal report are the agency's own.
+
+    Parameters
+    ----------
+    scenarios
+        Named sets of keys that intruders may know, such as {"neighbour": ["lad", "sex"]}; the
+        worst one headlines. Without them, all keys are known.
+    population
+        Counts of the true keys: then the risk is exact, else it is estimated.
+    misclassification
+        Errors that the file was recorded with.
+    loss
+        Two-way tables whose information loss is shown, such as [("lad", "ethnicity")].
+    max_share, max_total
+        A target of risk that the verdict is held against.
+    household
+        A column that names households, for their risk too.
+    options
+        A map from `mm.compare` or `find_release(...).tried`, for the choices that were open.
+    audience
+        Which reports are written: "internal", "public" or "both".
+    smallest_count
+        The public report shows no count of records below it.
+    rates
+        Whether the public report tells which share of the records was changed.
+    charts
+        "svg" or "png" to also write each chart as a picture.
+
+    >>> import tempfile, maskmeter as mm
+    >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
+    >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05)
+    >>> release = mm.Swap("lad", rate=0.2).apply(sample, rng=2010)
+    >>> pack = mm.report(release, tempfile.mkdtemp())
+    >>> [path.name for path in pack.files]
+    ['protected.parquet', 'provenance.json', 'risk_by_record.parquet', 'assessment.json', 'internal.html', 'public.html']
+    """
+    settings = Settings(title, audience, smallest_count, rates, charts)
+    target = None
+    if max_share is not None or max_total is not None:
+        target = Target.of(max_share=max_share, max_total=max_total)
+    out = check_folder(folder)
+    found = assess(
+        data,
+        scenarios=scenarios,
+        population=population,
+        misclassification=misclassification,
+        loss=loss,
+        target=target,
+        household=household,
+        progress=progress,
+    )
+    found = replace(found, options=options)
+    return write_pack(found, out, settings, plan=plan_of_release(found.data))
+
+
+def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Plan) -> Pack:
+    """Return an assessment as the files of a pack: all of them are written, or none."""
+    source = None if found.original.origin is None else found.original.origin.path
+    with all_or_none(folder, source) as unfinished:
+        lost = _write_release(found, unfinished, settings, plan, source)
+        found.by_record().write_parquet(unfinished / "risk_by_record.parquet")
+        write_private(unfinished / "assessment.json", encoded(figures(found)))
+        for public in (False, True):
+            if settings.audience not in ("both", "public" if public else "internal"):
+                continue
+            readers = Audience(public, settings.smallest_count, settings.rates)
+            named = "the released file" if public or source is None else source.name
+            write_page(
+                unfinished / ("public.html" if public else "internal.html"),
+                settings.title or f"Disclosure risk of {named}",
+                (headline(found, readers), " ".join(qualified(found, readers))),
+                sections(found, readers),
+                readers,
+            )
+        if settings.charts is not None:
+            write_charts(sections(found, Audience(public=False)), unfinished, settings.charts)
+        for name in ("risk_by_record.parquet", "internal.html"):
+            if (unfinished / name).exists():
+                (unfinished / name).chmod(_PRIVATE)
+        names = [path.relative_to(unfinished) for path in _in_order(unfinished)]
+        _check_stale(folder, names)
+    return Pack(folder, tuple(folder / name for name in names), found, lost)
+
+
+def protected_name(source: Path | None, ending: str | None) -> str:
+    """Return the name of the protected file: the format it came in, if that can be written."""
+    own = ".parquet" if source is None else source.suffix.lower()
+    return "protected" + (ending or (own if formats.can_write(own) else ".sav"))
+
+
+def _write_release(
+    found: Assessment, folder: Path, settings: Settings, plan: Plan, source: Path | None
+) -> tuple[str, ...]:
+    """Write the protected file and how it was made; return what its format cannot keep."""
+    release = found.release
+    if release is None:
+        return ()
+    output = folder / protected_name(source, settings.ending)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FormatWarning)
+        release.write(output)
+    if release.provenance is not None:
+        made = provenance_of(release, plan=plan, source=source, output=output)
+        write_private(folder / "provenance.json", encoded(made))
+    return tuple(str(one.message) for one in caught)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read: who has a seed can undo the protection."""
+    path.touch(mode=_PRIVATE)
+    path.write_bytes(content)
+
+
+def write_page(
+    path: Path, title: str, lead: tuple[str, str], listed: list[Section], readers: Audience
+) -> None:
+    """Write a report for some readers; the lead is a sentence and what stands below it."""
+    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
+    text = render(
+        title,
+        lead[0],
+        listed,
+        under=lead[1],
+        classification=FOR_ALL if readers.public else AGENCY_ONLY,
+        footer=f"Made with maskmeter {maskmeter.__version__} on {today}.",
+    )
+    path.write_text(text, encoding="utf-8")
+
+
+def write_charts(listed: list[Section], folder: Path, kind: Charts) -> None:
+    """Write every chart of some sections as a picture."""
+    (folder / "charts").mkdir()
+    drawn = [block for section in listed for block in section.blocks if isinstance(block, Figure)]
+    for number, block in enumerate(drawn, start=1):
+        words = "".join(c if c.isalnum() else " " for c in block.caption.split(":")[0].lower())
+        name = f"{number}-{'-'.join(words.split())}.{kind}"
+        block.chart.save(str(folder / "charts" / name), format=kind)
+
+
+_ORDER = ("protected", "provenance", "risk_by_record", "assessment", "internal", "public")
+
+
+def _in_order(folder: Path) -> list[Path]:
+    """Return the files of a pack, the protected file first and pictures last."""
+
+    def place(path: Path) -> tuple[int, str]:
+        return (_ORDER.index(path.stem) if path.stem in _ORDER else len(_ORDER), path.name)
+
+    return sorted((path for path in folder.rglob("*") if path.is_file()), key=place)
+
+
+@contextmanager
+def all_or_none(folder: Path, source: Path | None) -> Iterator[Path]:
+    """Yield a new folder beside `folder`, whose files move there when all are written."""
+    made: list[Path] = []
+    try:
+        for parent in (folder, *folder.parents):
+            if parent.exists():
+                break
+            made.append(parent)
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(dir=folder, prefix=".unfinished-"))
+    except OSError as error:
+        message = f"Cannot write to {str(folder)!r}: {error.strerror}."
+        raise FileError(message) from None
+    try:
+        yield unfinished
+        _move(unfinished, folder, source)
+        made.clear()
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        message = f"Cannot write to {str(folder)!r}: {error.strerror}."
+        raise FileError(message) from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        for parent in made:  # what was made for nothing
+            parent.rmdir()
+
+
+def _move(unfinished: Path, folder: Path, source: Path | None) -> None:
+    """Put files in their place, unless one would take that of something that must be kept."""
+    new = sorted(path.relative_to(unfinished) for path in unfinished.rglob("*") if path.is_file())
+    for name in new:
+        target = folder / name
+        if source is not None and _same(target, source):
+            message = f"{str(folder)!r} holds the file that was read: write elsewhere."
+            raise FileError(message)
+        if target.is_dir() or (target.parent.exists() and not target.parent.is_dir()):
+            message = f"Cannot write to {str(folder)!r}: {str(name.parts[0])!r} is in the way."
+            raise FileError(message)
+        if name.name.endswith("provenance.json") and _another(target, unfinished / name):
+            message = (
+                f"{str(target)!r} is the provenance of another release, which could not be made"
+                " again without it: move it away, or write elsewhere."
+            )
+            raise FileError(message)
+    for name in new:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (unfinished / name).replace(folder / name)
+
+
+def _another(there: Path, new: Path) -> bool:
+    return there.exists() and there.read_bytes() != new.read_bytes()
+
+
+def _check_stale(folder: Path, names: list[Path]) -> None:
+    """Refuse a folder with files of another pack that would be taken for parts of this one."""
+    there = [path for path in folder.glob("*") if path.stem in _ORDER]
+    there += list((folder / "charts").glob("*"))
+    stale = sorted(
+        str(path.relative_to(folder)) for path in there if path.relative_to(folder) not in names
+    )
+    if stale:
+        message = (
+            f"{str(folder)!r} holds files of another pack ({', '.join(stale)}) that would be taken"
+            " for parts of this one: remove them, or write elsewhere."
+        )
+        raise FileError(message)
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)

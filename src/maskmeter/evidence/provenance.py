@@ -1,0 +1,93 @@
+"""How a release was made, as a file of the agency: enough to make it again."""
+
+from __future__ import annotations
+
+from hashlib import file_digest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from maskmeter.errors import PlanError
+from maskmeter.plan.schema import Plan, StepPlan  # noqa: TC001 - msgspec reads the annotations
+from maskmeter.plan.steps import plan_of
+
+if TYPE_CHECKING:
+    from maskmeter.perturb import Release
+
+VERSION = 1
+
+
+class ProvenanceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All of `provenance.json`; `plan` has what was asked, `steps` what was done."""
+
+    schema_version: int
+    seed: str  # text: other programs round numbers of this size
+    input: str
+    input_hash: str
+    output: str | None
+    output_hash: str | None
+    keys_hash: str  # of the released keys, whatever the format
+    steps: list[StepPlan]
+    plan: Plan
+    versions: dict[str, str]
+
+
+def provenance_of(
+    release: Release, *, plan: Plan, source: Path | None, output: Path | None
+) -> ProvenanceFile:
+    """Return how a release was made and which file it gave."""
+    made = release.provenance
+    if made is None:
+        message = "This release was put together by hand: how it was made is not known."
+        raise PlanError(message)
+    return ProvenanceFile(
+        schema_version=VERSION,
+        seed=str(made.seed),
+        input="" if source is None else source.name,
+        input_hash=made.input_hash,
+        output=None if output is None else output.name,
+        output_hash=None if output is None else hash_of(output),
+        keys_hash=release.released.key_hash(),
+        steps=[plan_of(step) for step in made.steps],
+        plan=plan,
+        versions=dict(made.versions),
+    )
+
+
+def hash_of(path: Path) -> str:
+    """Return the hash of a file."""
+    with path.open("rb") as file:
+        return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
+
+
+def read_provenance(path: str | Path) -> ProvenanceFile:
+    """Return a provenance file that was written before."""
+    path = Path(path)
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=ProvenanceFile)
+    except OSError as error:
+        message = f"Cannot read {str(path)!r}: {str(error.strerror).lower()}."
+        raise PlanError(message) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        message = f"Cannot read {path.name!r}: it is not a provenance.json that maskmeter wrote."
+        raise PlanError(message) from None
+    if found.schema_version != VERSION:
+        message = (
+            f"{path.name!r} has a form that this version does not know: {found.schema_version}."
+        )
+        raise PlanError(message)
+    if not found.seed.isdecimal():
+        message = f"The seed in {path.name!r} is not a number: the file was changed."
+        raise PlanError(message)
+    return found
+
+
+def check_repeated(release: Release, made: ProvenanceFile) -> None:
+    """Refuse a release that was to be made again and came out as another one."""
+    if release.released.key_hash() != made.keys_hash:
+        message = (
+            "The release did not come out as the provenance notes it: the provenance was changed, or"
+            f" it was made by another version (maskmeter {made.versions.get('maskmeter', 'unknown')})."
+        )
+        raise PlanError(message)
