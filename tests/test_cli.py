@@ -23,24 +23,50 @@ def run(*arguments):
     )
 
 
-def test_demo_prints_one_table_that_fits_eighty_columns():
-    done = run("demo", "--scale", "0.02")
+def test_demo_tells_the_whole_story_in_eighty_columns(tmp_path):
+    out = tmp_path / "story"
+    began = time.monotonic()
+    done = run("demo", "--out", str(out))
 
     assert done.returncode == 0
     assert done.stderr == ""
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
-    for measure in ("tau*", "(2.8)", "(2.5)", "(2.6)", "(2.7)", "(2.9)"):
+    assert time.monotonic() - began < 60
+    told = [line for line in done.stdout.splitlines() if not line.startswith("Wrote ")]
+    assert max(map(len, told[:-2])) <= 80
+    for measure in ("tau*", "estimate", "(2.8)", "(2.5)", "(2.6)", "(2.7)", "(2.9)"):
         assert f"│ {measure} " in done.stdout
+    assert "loses least" in done.stdout
+    assert f"The report is {out / 'evidence' / 'internal.html'}" in "".join(
+        done.stdout.splitlines()
+    )
+    wrote = [Path(path) for path in re.findall(r"Wrote (.*)", done.stdout)]
+    assert all(path.is_file() for path in wrote)
+    assert {path.name for path in wrote} >= {"survey.csv", "plan.toml", "protected.csv"}
+    again = run(
+        "find",
+        str(out / "survey.csv"),
+        "--plan",
+        str(out / "plan.toml"),
+        "--seed",
+        "2010",
+        "--out",
+        str(tmp_path / "again"),
+    )
+    assert again.returncode == 0  # the story can be told again with the command it stands for
+    assert (tmp_path / "again" / "protected.csv").read_bytes() == (
+        out / "evidence" / "protected.csv"
+    ).read_bytes()
 
 
-def test_demo_gives_the_same_figures_to_machines_whenever_it_is_run():
-    first, second = (run("demo", "--scale", "0.02", "--seed", "7", "--json") for _ in range(2))
+def test_demo_gives_the_same_figures_to_machines_whenever_it_is_run(tmp_path):
+    options = ("--scale", "0.02", "--seed", "7", "--json", "--out", str(tmp_path))
+    first, second = (run("demo", *options) for _ in range(2))
     figures = json.loads(first.stdout)
 
     assert first.stdout == second.stdout
     assert figures["population"] == 29365
     assert figures["measures"]["(2.8)"]["total"] == pytest.approx(
-        figures["measures"]["(2.7)"]["total"], rel=0.01
+        figures["measures"]["(2.7)"]["total"], rel=0.05
     )
 
 

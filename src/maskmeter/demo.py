@@ -1,4 +1,4 @@
-"""The demonstration: the paper's question, asked of the synthetic census."""
+"""The demonstration: the whole story on the synthetic census, from a file to its evidence."""
 
 from __future__ import annotations
 
@@ -7,97 +7,136 @@ from typing import TYPE_CHECKING
 
 from maskmeter._random import RandomSource, seed_of
 from maskmeter.errors import without_warnings
-from maskmeter.microdata import read
-from maskmeter.misclassification import Misclassification, stay_or_move
-from maskmeter.perturb import Release
-from maskmeter.risk import (
-    approximate_risk,
-    correctly_classified_risk,
-    estimate_risk,
-    exact_risk,
-)
+from maskmeter.evidence.assessment import approximations
+from maskmeter.evidence.jobs import run_find, settings_of
+from maskmeter.formats.atomic import check_folder, whole
+from maskmeter.plan import read_plan, read_task
+from maskmeter.risk import exact_risk
 from maskmeter.simulate import PAPER_SIZE, bernoulli_sample, synthetic_census
 from maskmeter.table import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from maskmeter.risk import EstimatedRisk, Risk
+    from maskmeter.evidence import Pack
+    from maskmeter.perturb import Release
+    from maskmeter.risk import Risk
+    from maskmeter.riskutility import FoundRelease
     from maskmeter.table import KeyTable
 
 FRACTION = 0.01
-STAY = 0.9
-STEPS = ("Building the census", "Counting it", "Sampling and moving", "Measuring the risk")
+SURVEY, PLAN, EVIDENCE = "survey.csv", "plan.toml", "evidence"
+STEPS = (
+    "Building the census",
+    "Drawing the sample",
+    "Comparing candidates",
+    "Measuring the risk",
+    "Writing",
+    "Asking the census",
+)
+
+_HEAD = """\
+# The demonstration's plan: a 1 % sample of an invented census, eight ways to protect it, and the
+# one that loses least among those with at most 5 % of the unique records matched correctly.
+
+[data]
+keys = ["lad", "sex", "age", "marital", "ethnicity", "activity"]
+fraction = 0.01
+
+[loss]
+tables = [["lad", "ethnicity"], ["lad", "activity"]]
+
+[target]
+max_share = 0.05
+
+[report]
+title = "Disclosure risk of the demonstration survey"
+"""
+
+_AIMED = '{{by = "ethnicity", values = {{"White British" = {most}}}, otherwise = {rest}}}'
+
+
+def _candidate(label: str, method: str, entry: str) -> str:
+    return f"""
+[[candidate]]
+label = "{label}"
+[[candidate.step]]
+method = "{method}"
+key = "lad"
+{entry}
+"""
+
+
+def plan_text() -> str:
+    """Return the plan: random and targeted swapping and PRAM of the district, at two rates each."""
+    parts = [_HEAD]
+    for percent, most, rest in ((10, 0.0, 0.8), (20, 0.07, 1.0)):
+        share = percent / 100
+        stays = _AIMED.format(most=round(1 - most, 2), rest=round(1 - rest, 2))
+        parts += [
+            _candidate(f"random swap {percent}%", "swap", f"rate = {share}"),
+            _candidate(f"random PRAM {percent}%", "pram", f"stay = {1 - share}"),
+            _candidate(
+                f"targeted swap {percent}%", "swap", f"rate = {_AIMED.format(most=most, rest=rest)}"
+            ),
+            _candidate(f"targeted PRAM {percent}%", "pram", f"stay = {stays}"),
+        ]
+    return "".join(parts)
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demonstration found; `measures` are (equation, meaning, risk)."""
+    """What the demonstration did; `measures` are (equation, meaning, risk) of the chosen release."""
 
+    folder: Path
     population: KeyTable
-    release: Release
+    found: FoundRelease
+    pack: Pack
     measures: tuple[tuple[str, str, Risk], ...]
-    estimate: EstimatedRisk
 
 
 def run_demo(
+    folder: str | Path,
     *,
     size: int = PAPER_SIZE,
     rng: RandomSource = 2010,
-    announce: Callable[[str], None] = lambda _: None,
+    announce: Callable[[str], object] = lambda _: None,
 ) -> Demo:
-    """Return the risk measures of a sample of the census whose district was misclassified.
+    """Return the whole story: a sample and a plan written to a folder, and the evidence they give.
 
-    `announce` is told each of STEPS as it begins.
+    The agency of the story does not know the census, so that its risks are estimates; at the end
+    the census is asked how good they were. `announce` is told each of STEPS as it begins.
 
-    >>> [equation for equation, _, _ in run_demo(size=20_000).measures]
-    ['tau*', '(2.8)', '(2.5)', '(2.6)', '(2.7)', '(2.9)', 'estimate']
+    >>> import tempfile
+    >>> story = run_demo(tempfile.mkdtemp(), size=20_000)
+    >>> [equation for equation, _, _ in story.measures]
+    ['tau*', 'estimate', '(2.8)', '(2.5)', '(2.6)', '(2.7)', '(2.9)']
     """
-    seed = seed_of(rng)
-    steps = iter(STEPS)
-    announce(next(steps))
+    seed, out = seed_of(rng), check_folder(folder)
+    announce(STEPS[0])
     census = synthetic_census(size=size)
-    announce(next(steps))
+    announce(STEPS[1])
+    out.mkdir(parents=True, exist_ok=True)
+    with whole(out / SURVEY) as unfinished:
+        bernoulli_sample(census, fraction=FRACTION, rng=seed).write_csv(unfinished)
+    with whole(out / PLAN) as unfinished:
+        unfinished.write_text(plan_text(), encoding="utf-8")
+    task = read_task(read_plan(out / PLAN), out / SURVEY)
+    settings = settings_of(task.plan.report)
+    found, pack = run_find(task, out / EVIDENCE, settings, seed=seed, announce=announce)
+    announce(STEPS[-1])
     population = count(census, keys=census.columns)
-    announce(next(steps))
-    drawn = bernoulli_sample(census, fraction=FRACTION, rng=seed)
-    sample = read(drawn, keys=population.space, fraction=FRACTION)
-    districts = population.space["lad"].size
-    errors = Misclassification({"lad": stay_or_move(districts, stay=STAY)}).on(sample)
-    moved = sample.with_codes(errors.draw(sample.codes, rng=seed))
-    release = Release(sample, moved, errors)
-    announce(next(steps))
-    # The table shows (2.6) as it is, and a census at a small scale is known to be small.
-    with without_warnings():
-        estimate = estimate_risk(release)
-        return Demo(population, release, _measures(release, population, estimate), estimate)
+    return Demo(out, population, found, pack, _measures(found.release, population, found.risk))
 
 
 def _measures(
-    release: Release, population: KeyTable, estimate: EstimatedRisk
+    release: Release, population: KeyTable, estimate: Risk
 ) -> tuple[tuple[str, str, Risk], ...]:
-    return (
-        ("tau*", "before misclassification", exact_risk(release.original, population)),
-        ("(2.8)", "tau, exact", exact_risk(release, population)),
-        (
-            "(2.5)",
-            "approximation, small fraction",
-            approximate_risk(release, population, formula="2.5"),
-        ),
-        (
-            "(2.6)",
-            "approximation, small error rate",
-            approximate_risk(release, population, formula="2.6"),
-        ),
-        (
-            "(2.7)",
-            "approximation, diagonal only",
-            approximate_risk(release, population, formula="2.7"),
-        ),
-        (
-            "(2.9)",
-            "tau*_CC, knowing who moved",
-            correctly_classified_risk(release, population),
-        ),
-        ("estimate", "tau, from the sample alone", estimate),
-    )
+    with without_warnings():  # the table shows (2.6) as it is
+        return (
+            ("tau*", "exact, before protection", exact_risk(release.original, population)),
+            ("estimate", "from the sample alone", estimate),
+            ("(2.8)", "tau, exact", exact_risk(release, population)),
+            *approximations(release, population),
+        )

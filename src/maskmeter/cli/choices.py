@@ -1,0 +1,123 @@
+"""Commands that help to choose a release: compare candidates, or find the best of them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskmeter.cli.files import as_format, as_pictures, out_folder, show_pack
+from maskmeter.cli.options import about_a_file, task_of, that_draws, with_a_plan
+from maskmeter.cli.terminal import print_files, print_table, print_words, progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from maskmeter.riskutility import RiskUtilityMap
+
+
+@click.command()
+@about_a_file
+@with_a_plan(required=True)
+@out_folder
+@as_pictures
+@that_draws
+def compare(
+    *,
+    file: Path,
+    plan_path: Path,
+    out: Path,
+    charts: str | None,
+    seed: int | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,  # noqa: ANN401 - how the file is read
+) -> None:
+    """Put the plan's candidates on a risk-utility map.
+
+    Writes comparison.html and comparison.json. With several scenarios every release stands with
+    the one that is worst for it.
+
+    \b
+    Example:
+      maskmeter compare survey.sav --plan plan.toml --out comparison/
+    """  # noqa: D301 - click reads \b as "keep these lines"
+    from maskmeter.evidence.jobs import STEPS, run_compare, settings_of  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - the same
+
+    folder = check_folder(out)
+    with progress(STEPS, quiet=quiet) as announce:
+        announce(STEPS[0])
+        task = task_of(file, plan_path, given)
+        settings = settings_of(task.plan.report, charts=charts)
+        options, files = run_compare(task, folder, settings, seed=seed, announce=announce)
+    if as_json:
+        click.echo((folder / "comparison.json").read_text(encoding="utf-8"), nl=False)
+        return
+    print_words(options.summary().split("\n")[1], "")
+    print_options(options)
+    for caution in options.cautions:
+        warnings.warn(caution, stacklevel=2)
+    print_files(files)
+
+
+@click.command()
+@about_a_file
+@with_a_plan(required=True)
+@out_folder
+@as_pictures
+@as_format
+@that_draws
+def find(
+    *,
+    file: Path,
+    plan_path: Path,
+    out: Path,
+    charts: str | None,
+    ending: str | None,
+    seed: int | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,  # noqa: ANN401 - how the file is read
+) -> None:
+    """Find the release with the least loss that meets the plan's target, and write its pack.
+
+    The plan has a [target], and a [family] to search over rates or [[candidate]]s to choose from.
+    The target must be met in every scenario, by the upper end of the interval when the risk is
+    estimated. If nothing meets it the closest release is shown, and the verdict says so.
+
+    \b
+    Example:
+      maskmeter find survey.sav --plan plan.toml --out evidence/
+    """  # noqa: D301 - click reads \b as "keep these lines"
+    from maskmeter.evidence.jobs import STEPS, run_find, settings_of  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - the same
+
+    folder = check_folder(out)
+    with progress(STEPS, quiet=quiet) as announce:
+        announce(STEPS[0])
+        task = task_of(file, plan_path, given)
+        settings = settings_of(task.plan.report, charts=charts, ending=ending)
+        found, pack = run_find(task, folder, settings, seed=seed, announce=announce)
+    if not as_json:
+        print_words(found.summary().split("\n")[0], "")
+    show_pack(pack, as_json=as_json)
+
+
+def print_options(options: RiskUtilityMap) -> None:
+    """Print the releases of a map, those on the frontier marked."""
+    rows = [
+        (
+            point.label,
+            f"{point.risk:,.1f}",
+            f"{point.upper:,.1f}",
+            f"{point.share:.1%}",
+            f"{point.loss:.2f}",
+            f"{point.changed:.1%}",
+            "yes" if point.label in options.frontier else "",
+        )
+        for point in options.points
+    ]
+    head = ("release", "matches", "upper end", "share", "loss", "changed", "frontier")
+    print_table("Risk and information loss", head, rows)

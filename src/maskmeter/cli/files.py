@@ -1,0 +1,175 @@
+"""Commands that make evidence about one file, or its protected copy."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskmeter.cli.options import (
+    about_a_file,
+    asked,
+    repeatable,
+    that_draws,
+    with_a_plan,
+)
+from maskmeter.cli.terminal import print_files, print_table, print_words, progress
+from maskmeter.errors import MaskmeterWarning
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from maskmeter.evidence import Pack
+    from maskmeter.perturb import Release
+
+out_folder = click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Folder for what is written; it is made if need be.",
+)
+as_pictures = click.option(
+    "--charts", type=click.Choice(["svg", "png"]), help="Also write every chart as a picture."
+)
+
+as_format = click.option("--format", "ending", help="Ending of the protected file, such as .csv.")
+
+
+@click.command()
+@about_a_file
+@with_a_plan(required=False)
+@repeatable
+@out_folder
+@as_pictures
+@as_format
+@that_draws
+def assess(
+    *,
+    file: Path,
+    plan_path: Path | None,
+    repeated: Path | None,
+    out: Path,
+    charts: str | None,
+    ending: str | None,
+    seed: int | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,  # noqa: ANN401 - how the file is read
+) -> None:
+    """Measure the risk of FILE and write the evidence for a release decision.
+
+    The folder gets public.html, and for the agency internal.html, assessment.json and
+    risk_by_record.parquet. When the plan has steps it also gets the protected file, and
+    provenance.json, which must be kept secret. FILE itself is never touched.
+
+    \b
+    Examples:
+      maskmeter assess survey.sav --keys lad,sex,age --fraction 0.01 --out pack/
+      maskmeter assess survey.sav --plan plan.toml --out pack/
+      maskmeter assess survey.sav --from pack/provenance.json --out again/
+    """  # noqa: D301 - click reads \b as "keep these lines"
+    from maskmeter.evidence.jobs import STEPS, run_assess, settings_of  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - the same
+
+    folder = check_folder(out)  # before the work
+    with progress(STEPS, quiet=quiet) as announce:
+        announce(STEPS[0])
+        task, seed, made = asked(file, plan_path, repeated, given, seed)
+        settings = settings_of(task.plan.report, charts=charts, ending=ending)
+        pack = run_assess(task, folder, settings, seed=seed, announce=announce, made=made)
+    show_pack(pack, as_json=as_json)
+
+
+@click.command()
+@about_a_file
+@with_a_plan(required=False)
+@repeatable
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="The protected file; its ending decides the format.",
+)
+@that_draws
+def protect(
+    *,
+    file: Path,
+    plan_path: Path | None,
+    repeated: Path | None,
+    out: Path,
+    seed: int | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,  # noqa: ANN401 - how the file is read
+) -> None:
+    """Write FILE with the steps of a plan applied, and nothing else changed.
+
+    Beside it goes FILE.provenance.json with the seed, hashes, versions and steps: keep it, and
+    keep it secret. With --from it makes the same file again.
+
+    \b
+    Examples:
+      maskmeter protect survey.sav --plan plan.toml --out safe.sav
+      maskmeter protect survey.sav --from safe.sav.provenance.json --out b.sav
+    """  # noqa: D301 - click reads \b as "keep these lines"
+    from maskmeter.evidence.jobs import STEPS, run_protect  # noqa: PLC0415 - --help must not wait for numpy
+
+    if (plan_path is None) == (repeated is None):
+        message = "Give --plan, or --from to repeat a release: one of the two."
+        raise click.UsageError(message)
+    with progress(STEPS[:2], quiet=quiet) as announce:
+        announce(STEPS[0])
+        task, seed, made = asked(file, plan_path, repeated, given, seed)
+        announce(STEPS[1])
+        release, beside = run_protect(task, out, seed=seed, made=made)
+    steps = _by_step(release)
+    if as_json:
+        import json  # noqa: PLC0415 - only machines need it
+
+        share = float(release.changed.mean())
+        files = [str(out), str(beside)]
+        click.echo(json.dumps({"changed": share, "steps": steps.to_dicts(), "files": files}))
+        return
+    changed = release.changed
+    print_words(f"{int(changed.sum()):,} of {len(changed):,} records were changed.")
+    rows = [
+        (name, f"{records:,}", *(f"{share:.1%}" for share in shares))
+        for name, records, *shares in steps.iter_rows()
+    ]
+    head = ("step", "records", "asked", "expected", "achieved")
+    print_table("Share of records changed", head, rows)
+    print_files((out, beside))
+
+
+def _by_step(release: Release) -> pl.DataFrame:
+    """Return the shares of records that each step changed, over all its groups."""
+    import polars as pl  # noqa: PLC0415 - --help must not wait for it
+
+    shares = [
+        (pl.col(name) * pl.col("records")).sum().truediv(pl.col("records").sum()).alias(name)
+        for name in ("asked", "expected", "achieved")
+    ]
+    grouped = release.rates.group_by("step", maintain_order=True)
+    return grouped.agg(pl.col("records").sum(), *shares)
+
+
+def show_pack(pack: Pack, *, as_json: bool) -> None:
+    """Print the figures of a pack and where its files are."""
+    if as_json:
+        from maskmeter.evidence.figures import encoded, figures  # noqa: PLC0415 - only machines need it
+
+        click.echo(encoded(figures(pack.assessment)).decode(), nl=False)
+        return
+    from maskmeter.evidence.sections import risk_table  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.evidence.words import Audience  # noqa: PLC0415 - the same
+
+    print_words(pack.summary(), "")
+    table = risk_table(pack.assessment, Audience(public=False))
+    print_table(table.caption, table.head, table.rows)
+    for caution in (*pack.assessment.worst.cautions, *pack.lost):
+        warnings.warn(str(caution), MaskmeterWarning, stacklevel=2)
+    print_files(pack.files)
+    reports = [path for path in pack.files if path.suffix == ".html"]
+    print_words("", f"Open {reports[0]} in a browser: it needs no connection.")

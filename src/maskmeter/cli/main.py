@@ -1,0 +1,117 @@
+"""The command, its subcommands and what their outcomes exit with."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+from click.shell_completion import get_completion_class
+
+import maskmeter
+from maskmeter.errors import MaskmeterError
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+REFUSED, INTERRUPTED = 1, 130
+
+_cautions: list[str] = []
+
+_COMMANDS = {
+    "assess": "files",
+    "protect": "files",
+    "compare": "choices",
+    "find": "choices",
+    "plan": "plans",
+    "demo": "studies",
+    "paper": "studies",
+    "completion": "main",
+}
+
+
+class _Commands(click.Group):
+    """Subcommands that are fetched when they are asked for, so that --help is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's own
+        if cmd_name not in _COMMANDS:
+            return None
+        found: click.Command = getattr(
+            import_module(f"maskmeter.cli.{_COMMANDS[cmd_name]}"), cmd_name
+        )
+        return found
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(maskmeter.__version__, prog_name="maskmeter")
+def commands() -> None:
+    """Measure how well misclassification protects microdata.
+
+    \b
+    Examples:
+      maskmeter demo
+      maskmeter plan init survey.sav
+      maskmeter assess survey.sav --plan plan.toml --out evidence/
+    """  # noqa: D301 - click reads \b as "keep these lines"
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what makes a shell complete maskmeter's commands and options.
+
+    \b
+    Example:
+      maskmeter completion bash >> ~/.bashrc
+    """  # noqa: D301 - click reads \b as "keep these lines"
+    found = get_completion_class(shell)
+    if found is None:  # pragma: no cover - click knows all three
+        message = f"{shell} is not known."
+        raise click.UsageError(message)
+    click.echo(found(commands, {}, "maskmeter", "_MASKMETER_COMPLETE").source())
+
+
+def main() -> NoReturn:
+    """Run the command and turn every outcome into an exit code."""
+    warnings.showwarning = _caution
+    code = _run()
+    for caution in dict.fromkeys(_cautions):  # once each, and not into the progress bar
+        click.echo(f"Caution: {caution}", err=True)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command; return its exit code."""
+    try:
+        return int(commands.main(prog_name="maskmeter", standalone_mode=False) or 0)
+    except click.Abort:
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except MaskmeterError as error:
+        click.echo(f"maskmeter: {error}", err=True)
+    except MemoryError:
+        click.echo("maskmeter: there is not enough memory for this file and plan.", err=True)
+    except OSError as error:  # a full disk, say
+        click.echo(f"maskmeter: {error.strerror or 'a file could not be used'}.", err=True)
+    return REFUSED
+
+
+def _caution(  # noqa: PLR0917 - Python's own
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,  # noqa: ARG001 - Python's own
+    lineno: int,  # noqa: ARG001 - Python's own
+    file: TextIO | None = None,  # noqa: ARG001 - Python's own
+    line: str | None = None,  # noqa: ARG001 - Python's own
+) -> None:
+    """Keep a warning of ours to be said at the end; what libraries warn of is their own concern."""
+    if issubclass(category, maskmeter.MaskmeterWarning):
+        _cautions.append(str(message))

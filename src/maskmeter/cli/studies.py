@@ -1,0 +1,159 @@
+"""Commands that draw from the synthetic census: the demonstration and the paper."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from maskmeter.cli.terminal import finite, print_files, print_table, print_words, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from maskmeter.demo import Demo
+    from maskmeter.paper import Paper
+
+
+def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the options of commands that draw from the synthetic census."""
+    options = (
+        click.option(
+            "--seed", type=click.IntRange(min=0), default=2010, help="Seed of all that is drawn."
+        ),
+        click.option(
+            "--scale",
+            type=click.FloatRange(smallest, 10),
+            callback=finite,
+            default=1.0,
+            help="Size of the census against the paper's 1,468,255 people.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print figures for machines."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
+    )
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    default="maskmeter-demo",
+    show_default=True,
+    help="Where to write the survey, the plan and the evidence.",
+)
+@_on_the_census(smallest=0.01)
+def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
+    """Show the whole story on a synthetic census.
+
+    Draws a survey of 1 % from an invented census, compares eight ways to protect it, chooses the
+    one that loses least among those that meet a target of risk, and writes the evidence. At the
+    end the census, which the agency of the story does not know, tells how good the estimate was.
+
+    \b
+    Example:
+      maskmeter demo --out story/
+    """  # noqa: D301 - click reads \b as "keep these lines"
+    from maskmeter.demo import STEPS, run_demo  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.simulate import PAPER_SIZE  # noqa: PLC0415 - the same
+
+    with progress(STEPS, quiet=quiet) as announce:
+        found = run_demo(out, size=round(PAPER_SIZE * scale), rng=seed, announce=announce)
+    if as_json:
+        click.echo(json.dumps(_as_data(found), indent=1))
+    else:
+        _print_story(found)
+
+
+@click.command()
+@click.option("--out", type=click.Path(file_okay=False), help="Where to write page, figures, JSON.")
+@_on_the_census(smallest=0.01)
+def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
+    """Re-run every table and figure of the paper beside its published figures.
+
+    Takes a minute or two. Without --out only the tables are printed.
+
+    \b
+    Example:
+      maskmeter paper --out paper/
+    """  # noqa: D301 - click reads \b as "keep these lines"
+    from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.paper import STEPS, run_paper  # noqa: PLC0415 - the same
+
+    if out is not None:
+        check_folder(out)  # before a minute's work
+    with progress(STEPS, quiet=quiet) as announce:
+        found = run_paper(scale=scale, rng=seed, announce=announce)
+        announce("Writing")
+        written = found.write(out) if out is not None else []
+    if as_json:
+        click.echo(json.dumps(found.as_data(), indent=1))
+        return
+    _print_paper(found)
+    print_files(written)
+
+
+def _print_story(found: Demo) -> None:
+    from maskmeter.cli.choices import print_options  # noqa: PLC0415 - --help must not wait for the rest
+    from maskmeter.demo import PLAN, SURVEY  # noqa: PLC0415 - the same
+
+    sample = found.found.release.original
+    print_words(
+        f"A survey of {len(sample):,} people from a census of {found.population.total:,}, and"
+        f" {len(found.found.tried.points) - 1} ways to protect it:",
+        "",
+    )
+    print_options(found.found.tried)
+    print_words("", found.found.summary().split("\n")[0], "", found.pack.summary(), "")
+    rows = [
+        (equation, meaning, f"{risk.total:.1f}", f"{risk.uniques:,}", f"{risk.share:.1%}")
+        for equation, meaning, risk in found.measures
+    ]
+    head = ("measure", "what it is", "matches", "uniques", "share")
+    print_table("Correct matches to expect, now asking the census too", head, rows)
+    print_files((found.folder / SURVEY, found.folder / PLAN, *found.pack.files))
+    report = next(path for path in found.pack.files if path.name == "internal.html")
+    print_words("", f"The report is {report}: open it in a browser.")
+
+
+def _print_paper(found: Paper) -> None:
+    from maskmeter import page  # noqa: PLC0415 - --help must not wait for numpy
+
+    for section in found.sections():
+        print_words(f"\n{section.title}")
+        for block in section.blocks:
+            if isinstance(block, page.Table):
+                print_table(block.caption, block.head, block.rows)
+            elif isinstance(block, page.Text):
+                print_words(f"{block.mark + ': ' if block.mark else ''}{block.words}")
+
+
+def _as_data(found: Demo) -> dict[str, object]:
+    """Return the figures under the names of the equations."""
+    release = found.found.release
+    return {
+        "population": found.population.total,
+        "sample": len(release.original),
+        "chosen": found.found.label,
+        "moved": int(release.changed.sum()),
+        "verdict": found.pack.summary(),
+        "measures": {
+            equation: {
+                "meaning": meaning,
+                "total": risk.total,
+                "share": risk.share,
+                "uniques": risk.uniques,
+                "without_target": risk.without_target,
+                "negative": risk.negative,
+            }
+            for equation, meaning, risk in found.measures
+        },
+        "files": [str(path) for path in found.pack.files],
+    }

@@ -1,0 +1,68 @@
+"""What commands take and show: numbers in, progress on standard error, tables of at most 80 columns."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+
+def finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    """Refuse what is not a number, which a range lets through."""
+    if value is not None and not isfinite(value):
+        message = "It must be a number."
+        raise click.BadParameter(message)
+    return value
+
+
+@contextmanager
+def progress(steps: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show a bar on standard error while it is a terminal; yield what announces a step.
+
+    What is announced beside the steps themselves is shown without moving the bar.
+    """
+    from rich.console import Console  # noqa: PLC0415 - --help must not wait for rich
+    from rich.progress import Progress  # noqa: PLC0415 - the same
+
+    console = Console(stderr=True)
+    hidden = quiet or not console.is_terminal
+    with Progress(console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task(steps[0], total=len(steps))
+        yield lambda step: bar.update(
+            task, description=step, completed=steps.index(step) if step in steps else None
+        )
+
+
+def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; all columns but the first are numbers."""
+    from rich.console import Console  # noqa: PLC0415 - --help must not wait for rich
+    from rich.table import Table  # noqa: PLC0415 - the same
+    from rich.text import Text  # noqa: PLC0415 - the same
+
+    table = Table(title=Text(title), title_justify="left")
+    for position, name in enumerate(head):
+        table.add_column(name, justify="right" if position else "left")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))  # brackets in it are no markup
+    Console().print(table)
+
+
+def print_words(*lines: str) -> None:
+    """Print paragraphs, wrapped to the terminal."""
+    from rich.console import Console  # noqa: PLC0415 - --help must not wait for rich
+
+    console = Console(highlight=False)
+    for line in lines:
+        console.print(line, markup=False)
+
+
+def print_files(files: Iterable[Path]) -> None:
+    """Print what was written, each path on a line of its own however long."""
+    for path in files:
+        click.echo(f"Wrote {path}")
