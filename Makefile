@@ -6,7 +6,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full lint bench requirements clean
+.PHONY: demo test test-full lint bench docs requirements clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)  ## the main job, on a synthetic census
@@ -27,6 +27,10 @@ lint: $(READY)
 bench: $(READY)  ## print the figures to hold
 	$(RUN) benchmarks/run.py
 
+docs: $(READY)  ## the documentation, as pages that open offline
+	$(RUN) -m sphinx -W --keep-going -q -E -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 requirements: $(READY)  ## pin again: newest versions, with hashes, naming no package host
 	$(RUN) -m pip install --quiet uv
 	$(RUN) -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
@@ -34,7 +38,7 @@ requirements: $(READY)  ## pin again: newest versions, with hashes, naming no pa
 		--quiet --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) docs/_build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(READY): requirements-dev.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "maskmeter needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3"; exit 1; }

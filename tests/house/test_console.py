@@ -1,0 +1,91 @@
+"""The commands that the documents show, run on a survey with the plan of the page on plans."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pyreadstat
+import pytest
+
+import maskmeter as mm
+from maskmeter import formats
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMAND = str(Path(sys.executable).with_name("maskmeter"))
+LONG = ("demo", "paper")  # they have tests of their own
+
+
+def commands(page):
+    """Return the commands of maskmeter on a page, in order, without those that take long."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    ours = [shlex.split(line)[1:] for line in lines if line.startswith("maskmeter ")]
+    return [words for words in ours if words[0] not in LONG]
+
+
+@pytest.fixture(scope="module")
+def people():
+    return mm.bernoulli_sample(mm.synthetic_census(size=60_000), fraction=0.05, rng=1)
+
+
+def coded(people):
+    """Return the survey as SPSS would hold it: codes with their labels."""
+    kinds = {name: sorted(people[name].cast(pl.String).unique()) for name in people.columns}
+    codes = people.select(
+        pl.col(name)
+        .cast(pl.String)
+        .replace_strict(texts, range(len(texts)), return_dtype=pl.Float64)
+        for name, texts in kinds.items()
+    )
+    labels = {
+        name: {float(n): text for n, text in enumerate(texts)} for name, texts in kinds.items()
+    }
+    return codes, labels
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem
+)
+def test_every_command_on_a_page_runs(people, tmp_path, page):
+    people.write_csv(tmp_path / "survey.csv")
+    codes, labels = coded(people)
+    pyreadstat.write_sav(codes, tmp_path / "survey.sav", variable_value_labels=labels)
+    whole = re.search(
+        r"```toml\n(.*?)```",
+        (ROOT / "docs" / "plan.md").read_text(encoding="utf-8"),
+        flags=re.DOTALL,
+    )[1]
+    for words in commands(page):
+        plan = tmp_path / "plan.toml"
+        plan.unlink(missing_ok=True)
+        if words[0] != "plan":
+            plan.write_text(whole, encoding="utf-8")
+        done = subprocess.run(  # noqa: S603 - our own command
+            [COMMAND, *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "COLUMNS": "80"},
+        )
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_the_documents_show_every_command():
+    shown = {words[0] for page in PAGES for words in commands(page)}
+
+    assert shown >= {"assess", "protect", "compare", "find", "plan"}
+
+
+def test_every_ending_is_on_the_page_of_formats():
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+
+    assert all(f"`{ending}`" in text for ending in formats._FAMILIES)

@@ -1,0 +1,142 @@
+"""The documentation builds without a warning, needs no network, and says what the package has."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import maskmeter as mm
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+
+# What a browser fetches by itself: sources of scripts, images and frames, linked style sheets and
+# icons, and addresses inside styles. Links that a reader follows are not among them.
+FETCHED = re.compile(
+    r"""<(?:script|img|iframe|source|embed|video|audio)\b[^>]*?\s(?:src|srcset|data)=["']([^"']+)"""
+    r"""|<link\b[^>]*?\shref=["']([^"']+)"""
+    r"""|@import\s+(?:url\()?["']?([^"')\s;]+)"""
+    r"""|url\(\s*["']?([^"')\s]+)"""
+)
+
+
+def fetched(text):
+    return [next(filter(None, found)) for found in FETCHED.findall(text)]
+
+
+def elsewhere(address):
+    return bool(re.match(r"(?:[a-z]+:)?//", address, re.IGNORECASE))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [*command, "-d", out / "doctrees", DOCS, out / "html"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return out / "html"
+
+
+def test_every_page_is_built_and_can_be_searched(site):
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+
+    for page in PAGES:
+        assert (site / f"{page.stem}.html").exists()
+        assert f'"{page.stem}"' in index
+    assert index.startswith("Search.setIndex(")  # a script, which a page from a disk may load
+
+
+def test_no_page_loads_anything_from_the_network(site):
+    files = [path for ending in ("html", "css") for path in site.rglob(f"*.{ending}")]
+    addresses = {one for path in files for one in fetched(path.read_text(encoding="utf-8"))}
+
+    assert len(files) > len(PAGES)
+    assert any(
+        one.endswith(".css") or ".css?" in one for one in addresses
+    )  # the pattern finds some
+    assert not [one for one in addresses if elsewhere(one)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script async="async" src="https://cdn.example/mathjax.js"></script>',
+        '<link rel="stylesheet" href="//fonts.example/css">',
+        "@import url('https://fonts.example/css');",
+        "src: url(https://fonts.example/a.woff2)",
+        "<img alt='' src='http://example/a.png'>",
+    ],
+)
+def test_what_is_loaded_from_the_network_would_be_found(text):
+    assert any(map(elsewhere, fetched(text)))
+
+
+def test_the_api_page_has_exactly_the_public_names(site):
+    page = (site / "api.html").read_text(encoding="utf-8")
+    named = re.findall(r'<dt class="sig sig-object py" id="maskmeter\.([^."]+)">', page)
+
+    assert sorted(named) == sorted(mm.__all__)
+
+
+def test_examples_of_docstrings_are_shown_as_code(site):
+    """They follow the list of parameters, and must not be read as part of it."""
+    page = (site / "api.html").read_text(encoding="utf-8")
+
+    assert page.count('<span class="gp">&gt;&gt;&gt; </span>') > len(mm.__all__)
+    assert not re.search(r"\((?:<em>)?&gt;&gt;&gt;", page)
+
+
+def test_every_page_is_among_the_contents(site):
+    contents = (site / "index.html").read_text(encoding="utf-8")
+
+    for page in PAGES:
+        assert page.stem == "index" or f'href="{page.stem}.html"' in contents
+
+
+@pytest.fixture(scope="module")
+def validation():
+    spec = importlib.util.spec_from_file_location("validation", DOCS / "validation.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["validation"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_validation_page_says_what_was_measured(validation):
+    """If this fails: python docs/validation.py --page."""
+    figures = json.loads(validation.FIGURES.read_text(encoding="utf-8"))
+    text = validation.PAGE.read_text(encoding="utf-8")
+
+    assert set(figures) == {check.name for check in validation.checks()}
+    assert validation.page(figures, text) == text
+
+
+def test_the_tests_that_the_validation_page_names_exist(validation):
+    sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/**/test_*.py"))
+
+    for check in validation.checks():
+        assert f"def {check.test}(" in sources, check.test
+
+
+def test_what_the_validation_page_says_is_measured_again(validation, monkeypatch):
+    """Two quick checks, so that the scripts behind the page cannot go stale."""
+    monkeypatch.syspath_prepend(DOCS)
+    figures = json.loads(validation.FIGURES.read_text(encoding="utf-8"))
+    for check in validation.checks():
+        if check.name in {"estimated.poisson_functions", "perturbed.measures"}:
+            found = validation.measured(check, None)
+            assert found["largest"] == pytest.approx(
+                figures[check.name]["values"]["largest"], abs=1e-12
+            )
