@@ -221,6 +221,19 @@ def test_another_file_is_not_repeated(people, tmp_path):
     wrong = run("protect", source, "--from", tampered, "--out", tmp_path / "b.csv")
     assert wrong.returncode == 1
     assert "did not come out as the provenance notes it" in wrong.stderr
+    emptied = json.loads(made.read_text())
+    emptied["plan"]["step"] = []
+    tampered.write_text(json.dumps(emptied))
+    less = run("assess", source, "--from", tampered, "--out", tmp_path / "less")
+    assert less.returncode == 1
+    assert "not those of its plan" in less.stderr
+    tampered.write_text(made.read_text().replace(f'"{seed}"', f'"{"9" * 6000}"'))
+    long = run("assess", source, "--from", tampered, "--out", tmp_path / "less")
+    assert long.returncode == 1
+    assert "not a number" in long.stderr
+    there = run("protect", source, "--from", made, "--out", tmp_path / "one" / "protected.csv")
+    assert there.returncode == 1
+    assert "exists already" in there.stderr
     assert not (tmp_path / "b.csv").exists()
     mixed = run(
         "assess",
@@ -762,6 +775,11 @@ def test_mistakes_of_a_plan_are_put_down_to_their_lines(people, tmp_path):
         start + '[loss]\ntables = [["lad", "aeg"]]\n': "line 5: No column named 'aeg'",
         start + error + error: "line 8: There are two [[error]]s for 'sex'",
         start + error.replace('"sex"', '"sax"'): "No key named 'sax'",
+        start + '[loss]\ntables = [["lad", "income"]]\n': "line 5: Column 'income' has 4,028",
+        start + '[loss]\ntables = [["lad", "lad"]]\n': "line 5: A table needs two columns",
+        start + "[data.bands]\nage = [0, 5]\n": "line 5: 'age' is put into bands and is not a key",
+        start.replace('"sex"]', '"sex", "lad"]'): "line 2: `keys` names 'lad' more than once",
+        start + '[[candidate]]\nlabel = "no protection"\nstep = []\n': "line 5: 'no protection' is",
     }
     for text, said in cases.items():
         done = run("assess", source, "--plan", planned(tmp_path, text), "--out", tmp_path / "out")

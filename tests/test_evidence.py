@@ -22,7 +22,7 @@ from maskmeter.evidence.figures import Comparison, Figures, encoded, figures
 from maskmeter.evidence.pack import Settings, write_pack
 from maskmeter.evidence.provenance import ProvenanceFile, read_provenance
 from maskmeter.evidence.sections import sections
-from maskmeter.evidence.words import NOT_ASSESSED, Audience, verdict
+from maskmeter.evidence.words import NOT_ASSESSED, Audience, told_counts, verdict
 from maskmeter.page import Figure, Table, Text
 from maskmeter.plan import Plan
 from maskmeter.riskutility.finding import Target
@@ -197,16 +197,18 @@ def test_the_public_report_has_no_small_count(found, smallest):
                     for row in block.rows:
                         seen += 1
                         cell = row[position].replace(",", "").removeprefix("about ")
-                        assert (
-                            cell.startswith("fewer than") or int(cell) == 0 or int(cell) >= smallest
-                        )
+                        hidden = cell.startswith("fewer than") or cell == "not shown"
+                        assert hidden or int(cell) == 0 or int(cell) >= smallest
     assert seen > 3
     bands = found.worst.bands(smallest)["count"].to_list()
     assert sum(bands) == found.worst.risk.uniques
     assert min(bands) >= min(smallest, sum(bands))  # no difference tells a smaller one
-    shown = re.search(r"; (.*) of them with", verdict(found, readers))[1]
-    high = found.worst.risk.above(0.5)
-    assert shown == (f"{high}" if high >= smallest or not high else f"fewer than {smallest}")
+    said = verdict(found, readers)
+    for number in re.findall(r"(?<![\d.])(\d[\d,]*) (?:unique|of them)", said):
+        assert int(number.replace(",", "")) == 0 or int(number.replace(",", "")) >= smallest
+    assert ("unique on the keys and could be matched" in said) == (
+        found.worst.risk.uniques < smallest
+    )
 
 
 @given(
@@ -255,6 +257,19 @@ def test_the_data_of_public_charts_hold_no_rate_and_no_more_digits_than_needed(f
         assert all(value == float(f"{value:.3g}") for value in figures)
     agency = "".join(texts(sections(found, AGENCY)))
     assert f'"changed": {found.options["RS20"].changed}' in agency  # what would have been told
+
+
+def test_the_lead_rounds_what_the_table_rounds(found):
+    readers = Audience(public=True, smallest=50)
+    after, before = found.worst.risk.uniques, found.worst.before.uniques
+    assert 0 < after - before < 50
+    told = told_counts(found, readers)
+    words = verdict(found, readers) + "".join(texts(sections(found, readers)))
+
+    assert told[after] == f"about {round(after / 50) * 50}"
+    assert f"of {round(after / 50) * 50} unique records" in verdict(found, readers)
+    assert not re.search(rf"(?<![\d.]){after}(?![\d.])", words)
+    assert not re.search(rf"(?<![\d.]){before}(?![\d.])", words)
 
 
 def test_small_differences_of_counts_are_not_told_to_the_public():

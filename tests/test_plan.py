@@ -282,7 +282,7 @@ def test_the_starter_guesses_and_says_why(tmp_path):
     assert '"sex",  # 2 categories' in text
     assert "records without a value" in text
     assert '"street": 190 categories: too many for a key' in text
-    assert '# "income" = [0, ...]  # lower bounds' in text
+    assert '# "income" = [0, 1000, 2000]' in text
     task = read_task(read_plan(tmp_path / "plan.toml"), tmp_path / "a.csv")
     assert len(task.sample) == records
     with pytest.raises(mm.MaskmeterError, match="exists already"):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskmeter.evidence.words import matches, percent, told
 from maskmeter.page import Figure, Table, Text
-from maskmeter.riskutility.comparison import AXES
-from maskmeter.riskutility.finding import UNCHANGED
+from maskmeter.riskutility.comparison import AXES, UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +28,9 @@ def choice_blocks(found: Assessment, audience: Audience) -> Iterator[Block]:
     yield Text(options.summary().split("\n")[1])
     if len(found.scenarios) > 1:
         yield Text("Every release stands with the scenario that is worst for it.")
-    # A line at a share of the uniques would tell how many there are.
-    level = None if audience.hides(found.worst.risk.uniques) else _level(found)
+    level = _level(found)
+    if audience.public and found.target is not None and found.target.total is None:
+        level = None  # a line at a share of the uniques would tell how many there are
     yield from option_blocks(options, audience, chosen=chosen, target=level)
 
 
@@ -59,10 +59,10 @@ def option_blocks(
     )
     rows = []
     for point in options.points:
-        changed = (percent(point.changed),)
         on = {"frontier": point.label in options.frontier, "chosen": point.label == chosen}
         marks = ", ".join(word for word, true in on.items() if true)
-        rates = (percent(point.share), *changed) if audience.shows_rates else ()
+        shares = (percent(point.share), percent(point.changed))
+        rates = shares if audience.shows_rates else ()
         figures = (matches(point.risk), matches(point.upper), f"{point.loss:.2f}")
         rows.append((point.label, *figures, *rates, marks))
     heads = ("share", "changed") if audience.shows_rates else ()

@@ -9,7 +9,7 @@ import msgspec
 
 from maskmeter import formats
 from maskmeter._random import seed_of
-from maskmeter.errors import PlanError, without_warnings
+from maskmeter.errors import FileError, PlanError, without_warnings
 from maskmeter.evidence.assessment import assess
 from maskmeter.evidence.choices import option_blocks
 from maskmeter.evidence.figures import comparison_figures, encoded
@@ -17,6 +17,7 @@ from maskmeter.evidence.pack import (
     Pack,
     Settings,
     all_or_none,
+    make_private,
     write_charts,
     write_pack,
     write_page,
@@ -30,8 +31,9 @@ from maskmeter.page import Section
 from maskmeter.perturb import Release, protect
 from maskmeter.plan.schema import ErrorPlan, ReportPlan
 from maskmeter.plan.steps import matrix_of, plan_of
+from maskmeter.plan.task import OWN_STEPS
 from maskmeter.riskutility import compare, find_release
-from maskmeter.riskutility.finding import UNCHANGED
+from maskmeter.riskutility.comparison import UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
 
     Announce = Callable[[str], object]
 
-OWN = "the plan's steps"
 STEPS = (
     "Reading the file",
     "Protecting it",
@@ -83,10 +84,10 @@ def run_assess(
     options = None
     if task.candidates:
         announce(STEPS[2])
-        own = {OWN: data} if isinstance(data, Release) else {}
+        own = {OWN_STEPS: data} if isinstance(data, Release) else {}
         options = _compared(task, own, seed, announce)
     found = _assessed(task, data, announce)
-    found = replace(found, options=options, chosen=OWN if options and task.steps else "")
+    found = replace(found, options=options, chosen=OWN_STEPS if options and task.steps else "")
     announce(STEPS[4])
     return write_pack(found, folder, settings, plan=written_out(task))
 
@@ -101,6 +102,11 @@ def run_protect(
         raise PlanError(message)
     source = None if task.sample.origin is None else task.sample.origin.path
     target = formats.check_target(path, source)
+    if target.exists():
+        message = (
+            f"{str(path)!r} exists already, and may be a release that others hold: name another."
+        )
+        raise FileError(message)
     release = protect(task.sample, steps, rng=seed)
     if made is not None:
         check_repeated(release, made)
@@ -121,7 +127,9 @@ def run_compare(
         raise PlanError(message)
     _check_comparable(task, "[[candidate]]")
     announce(STEPS[2])
-    options = _compared(task, {}, seed_of(seed), announce)
+    seed = seed_of(seed)
+    own = {OWN_STEPS: protect(task.sample, task.steps, rng=seed)} if task.steps else {}
+    options = _compared(task, own, seed, announce)
     announce(STEPS[4])
     agency = Audience(public=False)
     listed = [
@@ -132,9 +140,10 @@ def run_compare(
         title = settings.title or "Risk and information loss of the candidates"
         lead = (options.summary().split("\n")[1], "")
         write_page(unfinished / "comparison.html", title, lead, listed, agency)
-        (unfinished / "comparison.json").write_bytes(encoded(comparison_figures(options)))
+        write_private(unfinished / "comparison.json", encoded(comparison_figures(options)))
         if settings.charts is not None:
             write_charts(listed, unfinished, settings.charts)
+        make_private(unfinished / "comparison.html")
         names = [path.relative_to(unfinished) for path in sorted(unfinished.rglob("*.*"))]
     return options, tuple(folder / name for name in names)
 
@@ -144,7 +153,7 @@ def run_find(
 ) -> tuple[FoundRelease, Pack]:
     """Return the release with the least loss that meets the plan's target, and its pack."""
     target, family = task.target, task.family
-    candidates = {**({OWN: task.steps} if task.steps else {}), **task.candidates}
+    candidates = {**({OWN_STEPS: task.steps} if task.steps else {}), **task.candidates}
     if target is None:
         message = "The plan has no [target]: give max_share or max_total there."
         raise PlanError(message)
@@ -213,6 +222,9 @@ def check_same_file(task: Task, made: ProvenanceFile) -> None:
             "This is not the file that the release was made from: its hash differs from the one in"
             " the provenance."
         )
+        raise PlanError(message)
+    if msgspec.json.encode(made.steps) != msgspec.json.encode(made.plan.step):
+        message = "The steps of the provenance are not those of its plan: it was changed."
         raise PlanError(message)
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 import maskmeter
 from maskmeter import formats
 from maskmeter._checks import check_choice, check_whole
@@ -23,6 +25,7 @@ from maskmeter.evidence.sections import sections
 from maskmeter.evidence.words import Audience, headline, qualified, verdict
 from maskmeter.formats.atomic import check_folder
 from maskmeter.page import Figure, render
+from maskmeter.plan.schema import LossPlan, ReportPlan, Scenario, TargetPlan
 from maskmeter.plan.steps import plan_of_release
 from maskmeter.riskutility.finding import Target
 
@@ -162,7 +165,16 @@ def report(
         progress=progress,
     )
     found = replace(found, options=options)
-    return write_pack(found, out, settings, plan=plan_of_release(found.data))
+    plan = msgspec.structs.replace(
+        plan_of_release(found.data, household=household),
+        scenario={name: Scenario(list(keys)) for name, keys in (scenarios or {}).items()},
+        loss=LossPlan([(rows, columns) for rows, columns in loss]),
+        target=None if target is None else TargetPlan(target.share, target.total),
+        report=ReportPlan(title, audience, smallest_count, rates),
+    )
+    if scenarios:  # they are all that was assessed
+        plan = msgspec.structs.replace(plan, data=msgspec.structs.replace(plan.data, keys=[]))
+    return write_pack(found, out, settings, plan=plan)
 
 
 def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Plan) -> Pack:
@@ -187,8 +199,7 @@ def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Pla
         if settings.charts is not None:
             write_charts(sections(found, Audience(public=False)), unfinished, settings.charts)
         for name in ("risk_by_record.parquet", "internal.html"):
-            if (unfinished / name).exists():
-                (unfinished / name).chmod(_PRIVATE)
+            make_private(unfinished / name)
         names = [path.relative_to(unfinished) for path in _in_order(unfinished)]
         _check_stale(folder, names)
     return Pack(folder, tuple(folder / name for name in names), found, lost)
@@ -215,6 +226,12 @@ def _write_release(
         made = provenance_of(release, plan=plan, source=source, output=output)
         write_private(folder / "provenance.json", encoded(made))
     return tuple(str(one.message) for one in caught)
+
+
+def make_private(path: Path) -> None:
+    """Let only its owner read a file, if there is one."""
+    if path.exists():
+        path.chmod(_PRIVATE)
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -247,6 +264,7 @@ def write_charts(listed: list[Section], folder: Path, kind: Charts) -> None:
         words = "".join(c if c.isalnum() else " " for c in block.caption.split(":")[0].lower())
         name = f"{number}-{'-'.join(words.split())}.{kind}"
         block.chart.save(str(folder / "charts" / name), format=kind)
+        make_private(folder / "charts" / name)
 
 
 _ORDER = ("protected", "provenance", "risk_by_record", "assessment", "internal", "public")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maskmeter.perturb import Release
 
 VERSION = 1
+_LONGEST = 100  # digits of a seed
 
 
 class ProvenanceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,7 +78,7 @@ def read_provenance(path: str | Path) -> ProvenanceFile:
             f"{path.name!r} has a form that this version does not know: {found.schema_version}."
         )
         raise PlanError(message)
-    if not found.seed.isdecimal():
+    if not found.seed.isdecimal() or len(found.seed) > _LONGEST:
         message = f"The seed in {path.name!r} is not a number: the file was changed."
         raise PlanError(message)
     return found

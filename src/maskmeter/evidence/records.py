@@ -28,27 +28,22 @@ def record_blocks(found: Assessment, audience: Audience) -> Iterator[Block]:
     if not worst.risk.uniques or audience.hides(worst.risk.uniques):
         return
     bands = worst.bands(audience.smallest if audience.public else 0)
-    rows = tuple(
-        (
-            f"{'over ' if low else ''}{low:g} to {high:g}",
-            f"{count:,}",
-            percent(count / worst.risk.uniques),
-        )
-        for low, high, count in bands.iter_rows()
-    )
-    yield Table(
-        "Unique records by the probability that a match is right",
-        ("probability", "unique records", "share"),
-        rows,
-    )
+    named = [f"{'over ' if low else ''}{low:g} to {high:g}" for low, high, _ in bands.iter_rows()]
+    shares = [count / worst.risk.uniques for count in bands["count"]]
     words = {
         "title": "Risk of single records",
         "subtitle": f"{matches(worst.risk.total)} correct matches to expect",
     }
-    if audience.public:
-        named = pl.DataFrame({"band": [row[0] for row in rows], "count": bands["count"]})
-        drawn = chart.signed_bars(named, x="Unique records", y="Probability", **words)
+    caption = "Unique records by the probability that a match is right"
+    if audience.public:  # counts would sum to one that may be rounded elsewhere
+        told = tuple(zip(named, map(percent, shares), strict=True))
+        yield Table(caption, ("probability", "share of unique records"), told)
+        frame = pl.DataFrame({"band": named, "percent": [100 * share for share in shares]})
+        drawn = chart.signed_bars(frame, x="% of unique records", y="Probability", **words)
     else:
+        counts = (f"{count:,}" for count in bands["count"])
+        rows = tuple(zip(named, counts, map(percent, shares), strict=True))
+        yield Table(caption, ("probability", "unique records", "share"), rows)
         axes = {"x": "Probability that a unique match is right", "y": "Unique records"}
         drawn = chart.bars(worst.risk.distribution(), **axes, **words)
     yield Figure("How many unique records have which risk", drawn)

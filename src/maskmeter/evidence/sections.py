@@ -22,6 +22,7 @@ from maskmeter.evidence.words import (
     step_in_words,
     titled,
     told,
+    told_counts,
 )
 from maskmeter.page import Figure, Points, Section, Table, Terms, Text
 from maskmeter.risk import EstimatedRisk
@@ -125,11 +126,8 @@ def risk_table(found: Assessment, audience: Audience) -> Table:
         if one.before is not None:
             named.append((f"{one.name}, unprotected", one.before))
         named.append((f"{one.name}, protected" if one.before else one.name, one.risk))
-    uniques = audience.counts([risk.uniques for _, risk in named])
-    rows = [
-        (name, number, *_measured(risk, audience))
-        for (name, risk), number in zip(named, uniques, strict=True)
-    ]
+    told = told_counts(found, audience)
+    rows = [(name, *_measured(risk, audience, told)) for name, risk in named]
     head = (
         "scenario",
         "unique records",
@@ -144,7 +142,7 @@ def risk_table(found: Assessment, audience: Audience) -> Table:
 def _risk(found: Assessment, audience: Audience) -> Iterator[Block]:
     yield risk_table(found, audience)
     others = found.worst.others
-    if others:
+    if others and not audience.hides(found.worst.risk.uniques):
         exact = ("tau (2.8)", "exact, population known", matches(found.worst.risk.total))
         more = tuple((eq, meaning, f"{risk.total:,.1f}") for eq, meaning, risk in others)
         yield Table(
@@ -181,13 +179,17 @@ def _households(found: Assessment, audience: Audience) -> Iterator[Block]:
         )
 
 
-def _measured(risk: Risk, audience: Audience) -> tuple[str, ...]:
+def _measured(risk: Risk, audience: Audience, told: dict[int, str]) -> tuple[str, ...]:
+    """Return the figures of a risk; where its uniques may not be told, nothing that would tell them."""
+    if audience.hides(risk.uniques):
+        return (told[risk.uniques], *["not shown"] * 4)
     interval = risk.interval if isinstance(risk, EstimatedRisk) else None
     return (
+        told[risk.uniques],
         matches(risk.total),
-        "not shown" if audience.hides(risk.uniques) else percent(risk.share),
+        percent(risk.share),
         "exact" if interval is None else f"{matches(interval[0])} to {matches(interval[1])}",
-        audience.count(risk.above(HALF)),
+        told[risk.above(HALF)],
     )
 
 
@@ -196,7 +198,11 @@ def _keys(found: Assessment, audience: Audience) -> Iterator[Block]:
     if not worst.left_out or worst.without_one is None:
         return
     whole = worst.without_one.subsets[0]
-    left = sorted(worst.left_out, key=lambda pair: pair[1].exact)
+    # Of few uniques the public is told nothing: where each match is right it would be their number.
+    told = [pair for pair in worst.left_out if not audience.hides(pair[1].uniques)]
+    left = sorted(told, key=lambda pair: pair[1].exact)
+    if not left or audience.hides(worst.risk.uniques):
+        return
     named = {key: titled(data, key) for key, _ in left}
     yield Text(
         f"If an intruder did not know {named[left[0][0]]}, about {matches(left[0][1].exact)} correct"

@@ -98,34 +98,44 @@ def verdict(found: Assessment, audience: Audience) -> str:
     return " ".join([headline(found, audience), *qualified(found, audience)])
 
 
+def told_counts(found: Assessment, audience: Audience) -> dict[int, str]:
+    """Return how the counts of a report are told: one that differs little from another is rounded."""
+    risks = [risk for one in found.scenarios for risk in (one.before, one.risk) if risk is not None]
+    numbers = [len(found.released)]
+    numbers += [number for risk in risks for number in (risk.uniques, risk.above(HALF))]
+    return dict(zip(numbers, audience.counts(numbers), strict=True))
+
+
 def headline(found: Assessment, audience: Audience) -> str:
     """Return the outcome in one sentence."""
-    worst, risk = found.worst, found.worst.risk
+    worst, risk, told = found.worst, found.worst.risk, told_counts(found, audience)
     if not risk.uniques:
         return "No record is unique on the keys, so that none can be matched with certainty."
+    if audience.hides(risk.uniques):
+        return f"{told[risk.uniques].capitalize()} records are unique on the keys and could be matched."
     several = len(found.scenarios)
     where = f"In the worst of {several} scenarios ({worst.name}), about" if several > 1 else "About"
     return (
-        f"{where} {matches(risk.total)} of {audience.count(risk.uniques)} unique records could be"
-        f" matched correctly; {audience.count(risk.above(HALF))} of them with probability over one"
-        " half."
+        f"{where} {matches(risk.total)} of {told[risk.uniques].removeprefix('about ')} unique records"
+        f" could be matched correctly; {told[risk.above(HALF)]} of them with probability over one half."
     )
 
 
 def qualified(found: Assessment, audience: Audience) -> list[str]:
     """Return what stands beside the outcome: how sure it is, what it was, and the target."""
-    worst, before = found.worst, found.worst.before
+    worst, before, told = found.worst, found.worst.before, told_counts(found, audience)
+    shown = worst.risk.uniques > 0 and not audience.hides(worst.risk.uniques)
     lines = []
     interval = worst.risk.interval if isinstance(worst.risk, EstimatedRisk) else None
-    if interval is not None and worst.risk.uniques:
+    if interval is not None and shown:
         lines.append(
             f"The approximate 95 % interval is {matches(interval[0])} to {matches(interval[1])};"
             f" {percent(worst.risk.total / len(found.released))} of all records would be matched."
         )
-    if before is not None and worst.risk.uniques:
+    if before is not None and shown and not audience.hides(before.uniques):
         lines.append(
             f"Without protection it would be about {matches(before.total)} of"
-            f" {audience.count(before.uniques)}."
+            f" {told[before.uniques]}."
         )
     if found.release is not None and not found.release.changed.any():
         lines.append("No record was changed: the protected file is the one that was read.")

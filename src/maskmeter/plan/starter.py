@@ -189,45 +189,43 @@ def _sampling(weights: list[Column]) -> list[str]:
 
 def _bands(numbers: list[Column]) -> list[str]:
     lines = [
-        "# Numbers as keys: bands by their lower bounds. The protected file then holds the bands.",
+        "# Numbers as keys: add them to keys above, and give lower bounds of bands. The protected file",
+        "# then holds the bands.",
         "# [data.bands]",
     ]
-    listed = [f"# {_quoted(column.name)} = [0, ...]  # lower bounds" for column in numbers[:3]]
+    listed = [f"# {_quoted(column.name)} = [0, 1000, 2000]" for column in numbers[:3]]
     return [*lines, *(listed or ["# age = [0, 16, 25, 45, 65]"]), ""]
 
 
-def _rest(keys: list[Column]) -> list[str]:
-    """Return the parts that a user switches on, with keys of the file in their examples."""
-    names = [_quoted(key.name) for key in sorted(keys, key=lambda key: -key.categories)]
-    first, second = (*names, '"place"', '"group"')[:2]
-    return f"""\
+_PARTS = """\
 # Sets of keys that different intruders know: each is assessed and the worst one headlines.
 # [scenario.neighbour]
-# keys = [{first}, {second}]
+# keys = [FIRST, SECOND]
 
 # How the file is protected, step after step. Without steps it is assessed as it is.
 # [[step]]
 # method = "swap"                     # or "pram" with stay = 0.80
-# key = {first}
-# rate = 0.10                         # or {{by = {second}, values = {{...}}, otherwise = 1.0}}
+# key = FIRST
+# rate = 0.10                         # or {by = SECOND, values = {...}, otherwise = 1.0}
 
 # Alternatives for the risk-utility map (maskmeter compare) and to choose from (maskmeter find).
+# They need [loss] below.
 # [[candidate]]
 # label = "swap 20%"
 # [[candidate.step]]
 # method = "swap"
-# key = {first}
+# key = FIRST
 # rate = 0.20
 
 # Or a family that maskmeter find searches for the lowest rate that meets the target.
 # [family]
-# key = {first}
+# key = FIRST
 # methods = ["swap", "pram"]
-# target = {second}                   # move records first where this key has the most risk
+# target = SECOND                   # move records first where this key has the most risk
 
 # Two-way tables that analysts need: information loss is measured on them.
 # [loss]
-# tables = [[{first}, {second}]]
+# tables = [[FIRST, SECOND]]
 
 # How much risk is allowed: correct matches as a share of the unique records, or max_total.
 # [target]
@@ -235,9 +233,15 @@ def _rest(keys: list[Column]) -> list[str]:
 
 [report]
 audience = "both"                     # or "internal" or "public"
-smallest_count = 10                   # the public report shows no smaller count of records""".split(
-        "\n"
-    )
+smallest_count = 10                   # the public report shows no smaller count of records
+"""
+
+
+def _rest(keys: list[Column]) -> list[str]:
+    """Return the parts that a user switches on, with keys of the file in their examples."""
+    names = [_quoted(key.name) for key in sorted(keys, key=lambda key: -key.categories)]
+    first, second = (*names, '"place"', '"group"')[:2]
+    return _PARTS.replace("FIRST", first).replace("SECOND", second).splitlines()
 
 
 def _quoted(text: str) -> str:

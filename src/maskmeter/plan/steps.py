@@ -136,14 +136,16 @@ def plan_of(step: Step) -> StepPlan:
     )
 
 
-def plan_of_release(data: Release | Microdata) -> Plan:
+def plan_of_release(data: Release | Microdata, *, household: str | None = None) -> Plan:
     """Return the plan that a release was made by, as far as its file is known."""
     original = data.original if isinstance(data, Release) else data
     made = data.provenance if isinstance(data, Release) else None
     reading = {} if original.origin is None else dict(original.origin.reading)
     fraction = None if original.fraction is None else _said(original.fraction)
     return Plan(
-        data=Data(keys=list(original.space.names), fraction=fraction, **reading),
+        data=Data(
+            keys=list(original.space.names), fraction=fraction, household=household, **reading
+        ),
         step=[] if made is None else [plan_of(step) for step in made.steps],
     )
 

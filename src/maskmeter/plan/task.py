@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskmeter.errors import (
     ColumnNotFoundError,
+    InputError,
     ManyCategoriesWarning,
     PlanError,
     PopulationMismatchWarning,
@@ -18,6 +19,7 @@ from maskmeter.misclassification import Misclassification
 from maskmeter.plan.schema import Plan, Varying
 from maskmeter.plan.steps import matrix_of, steps_of, varying
 from maskmeter.riskutility import Family
+from maskmeter.riskutility.comparison import UNCHANGED
 from maskmeter.riskutility.finding import Target
 from maskmeter.table import count
 
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     from maskmeter.table import KeyTable
 
 
-OWN_KEYS = "keys of the plan"
+OWN_KEYS, OWN_STEPS = "keys of the plan", "the plan's steps"
+_MANY = 1000  # rows or columns of a table, beyond which they are hardly categories
 _OFF = 1.2  # times: what a fraction may differ from the share that a population tells
 
 
@@ -75,6 +78,9 @@ class Task:
         listed = self.plan.candidate
         labels = [one.label for one in listed]
         for number, label in enumerate(labels):
+            if label in (UNCHANGED, OWN_STEPS):
+                reason = f"{label!r} is what the map calls another release: choose another label."
+                raise self.file.error(("candidate", number, "label"), reason)
             if label in labels[:number]:
                 raise self.file.error(
                     ("candidate", number), f"Two candidates are labelled {label!r}."
@@ -135,10 +141,7 @@ def read_task(file: PlanFile, source: Path) -> Task:
     elif population is not None:
         _check_share(sample, population)
     for number, pair in enumerate(plan.loss.tables):
-        for column in pair:
-            file.blame(
-                ("loss", "tables", number), lambda column=column: _check_column(sample, column)
-            )
+        file.blame(("loss", "tables", number), lambda pair=pair: _check_table(sample, pair))
     return Task(file, sample, population, _errors(file, sample))
 
 
@@ -154,6 +157,14 @@ def _checked_keys(file: PlanFile, source: Path) -> list[str]:
     for name, one in file.plan.scenario.items():
         if not one.keys:
             raise file.error(("scenario", name, "keys"), f"The scenario {name!r} has no keys.")
+    own = file.plan.data.keys
+    for key in own:
+        if own.count(key) > 1:
+            raise file.error(("data", "keys"), f"`keys` names {key!r} more than once.")
+    for key in file.plan.data.bands:
+        if key not in keys:
+            reason = f"{key!r} is put into bands and is not a key: add it to `keys`."
+            raise file.error(("data", "bands", key), reason)
     return keys
 
 
@@ -179,10 +190,21 @@ def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> M
     return sample
 
 
-def _check_column(sample: Microdata, column: str) -> None:
-    """Refuse a column that the file does not have."""
-    if sample.origin is not None and column not in sample.origin.frame.columns:
-        raise ColumnNotFoundError(column, sample.origin.frame.columns, named=sample.origin.named)
+def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
+    """Refuse columns that the file does not have, or that make no table."""
+    if pair[0] == pair[1]:
+        message = f"A table needs two columns, not {pair[0]!r} twice."
+        raise InputError(message)
+    if sample.origin is None:
+        return
+    frame, named = sample.origin.frame, sample.origin.named
+    for column in pair:
+        if column not in frame.columns:
+            raise ColumnNotFoundError(column, frame.columns, named=named, listed=False)
+        distinct = frame[column].n_unique()
+        if distinct > max(_MANY, len(frame) / 10):
+            message = f"Column {column!r} has {distinct:,} different values: that is no table."
+            raise InputError(message)
 
 
 def file_keys(plan: Plan) -> list[str]:

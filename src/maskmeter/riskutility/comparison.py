@@ -149,7 +149,7 @@ def compare(
     >>> mm.compare(sample, swaps, loss=("lad", "ethnicity"), population=population, rng=1)
     RiskUtilityMap(2 releases; frontier RS10, RS20)
     """
-    check_candidates(candidates)
+    check_candidates(candidates, *map(str, releases or {}))
     check_progress(progress)
     check_whole(replications, name="replications", least=1)
     assessor = Assessor.of(
@@ -171,13 +171,16 @@ def compare(
     return found
 
 
-def check_candidates(candidates: object) -> None:
-    """Refuse what is not a dictionary of steps."""
+UNCHANGED = "no protection"
+
+
+def check_candidates(candidates: object, *taken: str) -> None:
+    """Refuse what is not a dictionary of steps, and labels that are taken."""
     if not isinstance(candidates, Mapping) or not candidates:
         message = "Give a dictionary of candidates: a step, or a list of steps, for each label."
         raise InputError(message)
-    if len(set(map(str, candidates))) < len(candidates):
-        message = "Two candidates have labels that read the same."
+    if len({*taken, *map(str, candidates)}) < len(taken) + len(candidates):
+        message = "Two releases have labels that read the same."
         raise InputError(message)
 
 
@@ -202,6 +205,8 @@ def undominated(risk: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray
 
 
 def replication_seeds(seed: int, number: int) -> list[int]:
-    """Return a seed for each replication, the same for all candidates."""
+    """Return a seed for each replication, the same for all candidates; one is the seed itself."""
+    if number == 1:
+        return [seed]
     words = generator(seed, "replications").integers(2**63, size=number)
     return [int(word) for word in words]

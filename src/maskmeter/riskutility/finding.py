@@ -13,7 +13,12 @@ from maskmeter._random import RandomSource, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, TargetWarning, without_warnings
 from maskmeter.riskutility.assessor import Assessor, Measure, Point, Trial, upper_end
-from maskmeter.riskutility.comparison import RiskUtilityMap, check_candidates, mapped
+from maskmeter.riskutility.comparison import (
+    UNCHANGED,
+    RiskUtilityMap,
+    check_candidates,
+    mapped,
+)
 from maskmeter.riskutility.family import Family
 
 if TYPE_CHECKING:
@@ -31,7 +36,6 @@ if TYPE_CHECKING:
 
     Curve = Callable[[float], Steps]
 
-UNCHANGED = "no protection"
 _PERCENTS = 100  # rates are tried in steps of one percent
 
 
@@ -177,7 +181,7 @@ def find_release(
         message = f"`family` must be an mm.Family, not {shown(family)}."
         raise InputError(message)
     if candidates is not None:
-        check_candidates(candidates)
+        check_candidates(candidates, UNCHANGED)
     assessor = Assessor.of(
         sample, population=population, model=model, loss=loss, measure=measure, known=known
     )
