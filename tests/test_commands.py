@@ -23,14 +23,18 @@ PACK = ["risk_by_record.parquet", "assessment.json", "internal.html", "public.ht
 SECRET = "Qz7canary"
 
 
-def run(*arguments, folder=None, **options):
+def run(*arguments, folder=None, measured=False, env=None, **options):
+    """Run the command; only some runs measure coverage, which makes them much slower."""
+    own = {**os.environ, "COLUMNS": "80", **(env or {})}
+    if not measured:
+        own = {name: value for name, value in own.items() if not name.startswith("COVERAGE_")}
     return subprocess.run(  # noqa: S603 - our own command
         [COMMAND, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
         cwd=folder,
-        env={**os.environ, "COLUMNS": "80", **options.pop("env", {})},
+        env=own,
         **options,
     )
 
@@ -119,7 +123,7 @@ def digest(path):
 def test_one_command_gives_the_pack_that_the_api_gives(people, tmp_path, ending):
     source, out = written(people, tmp_path, ending), tmp_path / "evidence"
     plan, before = planned(tmp_path, STEPS), digest(source)
-    done = run("assess", source, "--plan", plan, "--out", out, "--seed", "7")
+    done = run("assess", source, "--plan", plan, "--out", out, "--seed", "7", measured=True)
 
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -204,11 +208,25 @@ def test_the_provenance_makes_the_same_file_again(people, tmp_path, ending):
 
 def test_another_file_is_not_repeated(people, tmp_path):
     source = written(people, tmp_path, ".csv")
-    run("assess", source, "--plan", planned(tmp_path, STEPS), "--out", tmp_path / "one")
+    run(
+        "assess",
+        source,
+        "--plan",
+        planned(tmp_path, STEPS),
+        "--out",
+        tmp_path / "one",
+        measured=True,
+    )
     other = tmp_path / "other.csv"
     other.write_bytes(source.read_bytes().replace(b"\n", b"\r\n"))
     done = run(
-        "assess", other, "--from", tmp_path / "one" / "provenance.json", "--out", tmp_path / "two"
+        "assess",
+        other,
+        "--from",
+        tmp_path / "one" / "provenance.json",
+        "--out",
+        tmp_path / "two",
+        measured=True,
     )
 
     assert done.returncode == 1
@@ -218,20 +236,28 @@ def test_another_file_is_not_repeated(people, tmp_path):
     tampered = tmp_path / "tampered.json"
     seed = json.loads(made.read_text())["seed"]
     tampered.write_text(made.read_text().replace(f'"{seed}"', '"3"'))
-    wrong = run("protect", source, "--from", tampered, "--out", tmp_path / "b.csv")
+    wrong = run("protect", source, "--from", tampered, "--out", tmp_path / "b.csv", measured=True)
     assert wrong.returncode == 1
     assert "did not come out as the provenance notes it" in wrong.stderr
     emptied = json.loads(made.read_text())
     emptied["plan"]["step"] = []
     tampered.write_text(json.dumps(emptied))
-    less = run("assess", source, "--from", tampered, "--out", tmp_path / "less")
+    less = run("assess", source, "--from", tampered, "--out", tmp_path / "less", measured=True)
     assert less.returncode == 1
     assert "not those of its plan" in less.stderr
     tampered.write_text(made.read_text().replace(f'"{seed}"', f'"{"9" * 6000}"'))
-    long = run("assess", source, "--from", tampered, "--out", tmp_path / "less")
+    long = run("assess", source, "--from", tampered, "--out", tmp_path / "less", measured=True)
     assert long.returncode == 1
     assert "not a number" in long.stderr
-    there = run("protect", source, "--from", made, "--out", tmp_path / "one" / "protected.csv")
+    there = run(
+        "protect",
+        source,
+        "--from",
+        made,
+        "--out",
+        tmp_path / "one" / "protected.csv",
+        measured=True,
+    )
     assert there.returncode == 1
     assert "exists already" in there.stderr
     assert not (tmp_path / "b.csv").exists()
@@ -244,6 +270,7 @@ def test_another_file_is_not_repeated(people, tmp_path):
         "sex",
         "--out",
         tmp_path / "two",
+        measured=True,
     )
     assert mixed.returncode == 2
 
@@ -262,6 +289,7 @@ def test_a_file_without_steps_is_assessed_as_it_is(people, tmp_path):
         "--json",
         "--charts",
         "svg",
+        measured=True,
     )
 
     assert done.returncode == 0, done.stderr
@@ -375,7 +403,9 @@ stay = 0.6
 def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
     source = written(people, tmp_path, ".csv")
     plan = planned(tmp_path, CHOICES)
-    done = run("compare", source, "--plan", plan, "--out", tmp_path / "map", "--seed", "1")
+    done = run(
+        "compare", source, "--plan", plan, "--out", tmp_path / "map", "--seed", "1", measured=True
+    )
 
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "map").iterdir()} == {
@@ -396,7 +426,18 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
 
     allowed = 0.9 * options["swap 20%"].upper
     tight = planned(tmp_path, CHOICES.replace("max_share = 0.5", f"max_total = {allowed}"))
-    best = run("find", source, "--plan", tight, "--out", tmp_path / "best", "--seed", "1", "--json")
+    best = run(
+        "find",
+        source,
+        "--plan",
+        tight,
+        "--out",
+        tmp_path / "best",
+        "--seed",
+        "1",
+        "--json",
+        measured=True,
+    )
     assert best.returncode == 0, best.stderr
     chosen = json.loads(best.stdout)
     found = mm.find_release(
@@ -412,6 +453,7 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
         tmp_path / "best" / "provenance.json",
         "--out",
         tmp_path / "again",
+        measured=True,
     )
     assert again.returncode == 0, again.stderr
     assert digest(tmp_path / "again" / "protected.csv") == digest(
@@ -419,7 +461,9 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
     )
 
     far = planned(tmp_path, CHOICES.replace("max_share = 0.5", "max_total = 0"))
-    none = run("find", source, "--plan", far, "--out", tmp_path / "none", "--seed", "1")
+    none = run(
+        "find", source, "--plan", far, "--out", tmp_path / "none", "--seed", "1", measured=True
+    )
     assert none.returncode == 0
     assert "No release meets the target" in none.stdout
     assert "is not met" in none.stdout
@@ -442,9 +486,18 @@ def test_a_family_is_searched(people, tmp_path):
 
 def test_a_plan_starts_from_the_file(people, tmp_path):
     written(people, tmp_path, ".sav")
-    done = run("plan", "init", "survey.sav", folder=tmp_path)
-    twice = run("plan", "init", "survey.sav", folder=tmp_path)
-    used = run("assess", "survey.sav", "--plan", "plan.toml", "--out", "out", folder=tmp_path)
+    done = run("plan", "init", "survey.sav", folder=tmp_path, measured=True)
+    twice = run("plan", "init", "survey.sav", folder=tmp_path, measured=True)
+    used = run(
+        "assess",
+        "survey.sav",
+        "--plan",
+        "plan.toml",
+        "--out",
+        "out",
+        folder=tmp_path,
+        measured=True,
+    )
 
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
@@ -651,19 +704,20 @@ def test_every_command_has_help_with_an_example_and_shells_complete():
         ["paper"],
         ["completion"],
     ):
-        done = run(*command, "--help")
+        done = run(*command, "--help", measured=True)
         assert done.returncode == 0
         assert "Example" in done.stdout
         assert f"maskmeter {' '.join(command)}" in done.stdout
         assert max(map(len, done.stdout.splitlines())) <= 80
     for shell in ("bash", "zsh", "fish"):
-        assert "_MASKMETER_COMPLETE" in run("completion", shell).stdout
+        assert "_MASKMETER_COMPLETE" in run("completion", shell, measured=True).stdout
     offered = run(
         env={
             "_MASKMETER_COMPLETE": "bash_complete",
             "COMP_WORDS": "maskmeter as",
             "COMP_CWORD": "1",
-        }
+        },
+        measured=True,
     )
     assert "assess" in offered.stdout
 
@@ -782,10 +836,24 @@ def test_mistakes_of_a_plan_are_put_down_to_their_lines(people, tmp_path):
         start + '[[candidate]]\nlabel = "no protection"\nstep = []\n': "line 5: 'no protection' is",
     }
     for text, said in cases.items():
-        done = run("assess", source, "--plan", planned(tmp_path, text), "--out", tmp_path / "out")
+        done = run(
+            "assess",
+            source,
+            "--plan",
+            planned(tmp_path, text),
+            "--out",
+            tmp_path / "out",
+            measured=True,
+        )
         assert done.returncode == 1, text
         assert said in done.stderr
     good = run(
-        "assess", source, "--plan", planned(tmp_path, start + error), "--out", tmp_path / "out"
+        "assess",
+        source,
+        "--plan",
+        planned(tmp_path, start + error),
+        "--out",
+        tmp_path / "out",
+        measured=True,
     )
     assert good.returncode == 0, good.stderr
