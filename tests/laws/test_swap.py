@@ -164,7 +164,7 @@ def test_pairs_stay_within_each_group_that_has_its_own_rate():
 
     assert counts(release.released, "lad", "age") == counts(data, "lad", "age")
     assert not release.changed[data.codes[:, 3] == 0].any()
-    assert release.rates["stratum"].to_list() == ["age=0", "age=1", "age=otherwise"]
+    assert release.rates["stratum"].to_list() == ["age: 0", "age: 1", "age: other"]
     assert release.rates["asked"].to_list() == [0.0, 0.25, 1.0]
     assert release.rates["achieved"].to_list() == pytest.approx([0.0, 0.25, 1.0], abs=0.02)
 
