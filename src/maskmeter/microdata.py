@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -31,8 +31,8 @@ from maskmeter.frames import (
     weights_of,
 )
 from maskmeter.keys import KeySpace, check_codes
-from maskmeter.origin import Origin, warn_if_sorted
-from maskmeter.strata import By
+from maskmeter.origin import Origin, file_hash, warn_if_sorted
+from maskmeter.strata import By, by_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,12 +130,7 @@ class Microdata:
         numbers = own.number(self.codes[:, [self.space.index(name) for name in known]])
         cells, cell, records = np.unique(numbers, return_inverse=True, return_counts=True)
         shares = records / np.bincount(cell.reshape(-1), weights=units)
-        spelled = [own[name].categories for name in known]
-        values = tuple(
-            (tuple(texts[code] for texts, code in zip(spelled, codes, strict=True)), float(share))
-            for codes, share in zip(own.codes(cells), shares, strict=True)
-        )
-        return By(known, values, overall, lenient=True)
+        return by_cell(own, own.codes(cells), shares.tolist(), otherwise=overall)
 
     def label(self, column: str) -> str:
         """Return the label that the file gives a column, or the column's name.
@@ -275,8 +270,7 @@ class Microdata:
     def fingerprint(self) -> str:
         """Return a hash of the file the records came from, or of their keys if it was a frame."""
         if self.origin is not None and self.origin.path is not None:
-            with self.origin.check_unchanged().open("rb") as file:
-                return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
+            return file_hash(self.origin.check_unchanged())
         return self.key_hash()
 
     def key_hash(self) -> str:

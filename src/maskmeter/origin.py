@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from hashlib import file_digest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,6 +76,12 @@ def warn_if_sorted(space: KeySpace, before: Codes, after: Codes) -> None:
                 " place give themselves away. Shuffle the records before they are read."
             )
             warnings.warn(message, SortedRecordsWarning, stacklevel=3)
+
+
+def file_hash(path: Path) -> str:
+    """Return a hash of what a file holds."""
+    with path.open("rb") as file:
+        return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
 
 
 def _state(path: Path) -> tuple[int, int]:

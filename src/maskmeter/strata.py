@@ -11,11 +11,11 @@ import numpy as np
 from maskmeter.errors import CategoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
     from numpy.typing import NDArray
 
-    from maskmeter.keys import KeySpace
+    from maskmeter.keys import Codes, KeySpace
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -133,6 +133,22 @@ def by(
         raise CategoryError(message)
     listed = tuple((_as_tuple(at, keys), value) for at, value in values.items())
     return By(keys, listed, otherwise)
+
+
+def by_cell(own: KeySpace, cells: Codes, values: Iterable[T], *, otherwise: T) -> By[T]:
+    """Return a value for each of some cells of the keys that tell them apart, found in one file.
+
+    >>> from maskmeter.keys import Key, KeySpace
+    >>> sexes = KeySpace([Key("sex", ["f", "m"])])
+    >>> by_cell(sexes, np.array([[1]]), [0.2], otherwise=0.1).values
+    ((('m',), 0.2),)
+    """
+    spelled = [key.categories for key in own.keys]
+    named = (
+        tuple(categories[code] for categories, code in zip(spelled, cell, strict=True))
+        for cell in cells
+    )
+    return By(own.names, tuple(zip(named, values, strict=True)), otherwise, lenient=True)
 
 
 def _as_tuple(at: Any, keys: tuple[str, ...]) -> tuple[Hashable, ...]:  # noqa: ANN401 - a category of any type

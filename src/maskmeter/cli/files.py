@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,7 +107,7 @@ def protect(
 ) -> None:
     """Write FILE with the steps of a plan applied, and nothing else changed.
 
-    Beside it goes FILE.provenance.json with the seed, hashes, versions and steps: keep it, and
+    Beside OUT goes OUT.provenance.json with the seed, hashes, versions and steps: keep it, and
     keep it secret. With --from it makes the same file again.
 
     \b
@@ -126,8 +127,6 @@ def protect(
         release, beside = run_protect(task, out, seed=seed, made=made)
     steps = _by_step(release)
     if as_json:
-        import json  # noqa: PLC0415 - only machines need it
-
         share = float(release.changed.mean())
         files = [str(out), str(beside)]
         click.echo(json.dumps({"changed": share, "steps": steps.to_dicts(), "files": files}))
@@ -168,7 +167,7 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
     print_words(pack.summary(), "")
     table = risk_table(pack.assessment, Audience(public=False))
     print_table(table.caption, table.head, table.rows)
-    for caution in (*pack.assessment.worst.cautions, *pack.lost):
+    for caution in (*pack.assessment.worst.risk.cautions, *pack.lost):
         warnings.warn(str(caution), MaskmeterWarning, stacklevel=2)
     print_files(pack.files)
     reports = [path for path in pack.files if path.suffix == ".html"]

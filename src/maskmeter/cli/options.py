@@ -24,6 +24,11 @@ def _tab(_context: click.Context, _option: click.Parameter, value: str | None) -
     return "\t" if value in ("tab", "\\t") else value
 
 
+SHOWN = (
+    click.option("--json", "as_json", is_flag=True, help="Print figures for machines."),
+    click.option("--quiet", is_flag=True, help="Show no progress."),
+)
+encoded_in = click.option("--encoding", help="Encoding of a text file, if it is not UTF-8.")
 delimited_by = click.option(
     "--delimiter", callback=_tab, help="Delimiter of a text file: , ; | or tab."
 )
@@ -31,7 +36,7 @@ delimited_by = click.option(
 
 def about_a_file(command: Command) -> Command:
     """Add the file and the options that say how it is read."""
-    return _with(
+    return with_options(
         command,
         click.argument("file", type=click.Path(path_type=Path, readable=False)),
         click.option("--keys", help="Columns an intruder may know, with commas: lad,sex,age."),
@@ -48,7 +53,7 @@ def about_a_file(command: Command) -> Command:
             help="File of the whole population: then the risk is exact.",
         ),
         click.option("--missing", type=click.Choice(["refuse", "category"]), help="Missing keys."),
-        click.option("--encoding", help="Encoding of a text file, if it is not UTF-8."),
+        encoded_in,
         delimited_by,
         click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of weights."),
     )
@@ -67,15 +72,14 @@ def with_a_plan(*, required: bool) -> Callable[[Command], Command]:
 
 def that_draws(command: Command) -> Command:
     """Add the seed, and how much is shown."""
-    return _with(
+    return with_options(
         command,
         click.option(
             "--seed",
             type=click.IntRange(min=0),
             help="Seed, to be kept secret; without it the system gives one.",
         ),
-        click.option("--json", "as_json", is_flag=True, help="Print figures for machines."),
-        click.option("--quiet", is_flag=True, help="Show no progress."),
+        *SHOWN,
     )
 
 
@@ -89,7 +93,8 @@ def repeatable(command: Command) -> Command:
     )(command)
 
 
-def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
+def with_options(command: Command, *options: Callable[[Command], Command]) -> Command:
+    """Add options, the first of them first in the help."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -149,9 +154,8 @@ def _overridden(known: PlanFile, given: dict[str, Any]) -> PlanFile:
         plan = msgspec.structs.replace(plan, scenario={})
     if "population" in entries:
         entries["population"] = str(entries["population"].absolute())
-    if "fraction" in entries and "weights" not in entries:
-        entries["weights"] = None
-    if "weights" in entries and "fraction" not in entries and entries["weights"] is not None:
-        entries["fraction"] = None
+    sampled = {"fraction", "weights"}
+    if len(sampled & entries.keys()) == 1:  # it takes the place of the other
+        entries |= dict.fromkeys(sampled - entries.keys())
     data = msgspec.structs.replace(plan.data, **entries)
     return replace(known, plan=msgspec.structs.replace(plan, data=data))

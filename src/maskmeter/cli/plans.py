@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from maskmeter.cli.options import delimited_by
+from maskmeter.cli.options import delimited_by, encoded_in
 
 
 @click.group()
@@ -27,7 +27,7 @@ def plan() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Where to write it; without it the plan is written to plan.toml.",
 )
-@click.option("--encoding", help="Encoding of a text file, if it is not UTF-8.")
+@encoded_in
 @delimited_by
 @click.option("--json", "as_json", is_flag=True, help="Print what was guessed for machines.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")

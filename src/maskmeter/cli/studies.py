@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from maskmeter.cli.options import SHOWN, with_options
 from maskmeter.cli.terminal import finite, print_files, print_table, print_words, progress
 
 if TYPE_CHECKING:
@@ -18,27 +19,17 @@ if TYPE_CHECKING:
 
 def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return the options of commands that draw from the synthetic census."""
-    options = (
-        click.option(
-            "--seed", type=click.IntRange(min=0), default=2010, help="Seed of all that is drawn."
-        ),
-        click.option(
-            "--scale",
-            type=click.FloatRange(smallest, 10),
-            callback=finite,
-            default=1.0,
-            help="Size of the census against the paper's 1,468,255 people.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print figures for machines."),
-        click.option("--quiet", is_flag=True, help="Show no progress."),
+    seed = click.option(
+        "--seed", type=click.IntRange(min=0), default=2010, help="Seed of all that is drawn."
     )
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    scale = click.option(
+        "--scale",
+        type=click.FloatRange(smallest, 10),
+        callback=finite,
+        default=1.0,
+        help="Size of the census against the paper's 1,468,255 people.",
+    )
+    return lambda command: with_options(command, seed, scale, *SHOWN)
 
 
 @click.command()

@@ -12,25 +12,23 @@ import polars as pl
 
 from maskmeter._checks import check_progress
 from maskmeter.errors import InputError, MaskmeterWarning, without_warnings
+from maskmeter.frames import decode
 from maskmeter.loglinear import search_loglinear
 from maskmeter.manykeys import risk_by_keys
 from maskmeter.misclassification import as_mechanism, seen_through
 from maskmeter.perturb import Release
 from maskmeter.risk import (
-    EstimatedRisk,
     approximate_risk,
     correctly_classified_risk,
     estimate_risk,
     exact_risk,
 )
 from maskmeter.risk.uniques import check_data
-from maskmeter.riskutility.assessor import upper_end
 from maskmeter.utility import information_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from maskmeter.errors import ModelWarning
     from maskmeter.manykeys import KeyCurve, KeySubset
     from maskmeter.microdata import Microdata
     from maskmeter.misclassification import Misclassification
@@ -63,11 +61,6 @@ class ScenarioRisk:
     without_one: KeyCurve | None
 
     @property
-    def cautions(self) -> tuple[ModelWarning, ...]:
-        """What speaks against an estimate."""
-        return self.risk.cautions if isinstance(self.risk, EstimatedRisk) else ()
-
-    @property
     def left_out(self) -> list[tuple[str, KeySubset]]:
         """Each key with the risk when it is the one that is not known."""
         if self.without_one is None:
@@ -91,11 +84,6 @@ class ScenarioRisk:
         whole = self.without_one.subsets[0]
         ignored = [pair for pair in self.left_out if pair[1].exact > whole.exact * _NOTICEABLE]
         return sorted(ignored, key=lambda pair: -pair[1].exact)
-
-    @property
-    def upper(self) -> float:
-        """Upper end of the interval for the total, or the total when it is exact."""
-        return upper_end(self.risk)
 
     def bands(self, smallest: int = 0) -> pl.DataFrame:
         """Return how many sample uniques have a risk over `low` and up to `high`, for each band.
@@ -154,16 +142,15 @@ class Assessment:
         """Whether every scenario meets the target, by the upper end of its interval."""
         if self.target is None:
             return None
-        return all(one.upper <= self.target.most(one.risk.uniques) for one in self.scenarios)
+        return all(one.risk.upper <= self.target.most(one.risk.uniques) for one in self.scenarios)
 
     def by_record(self) -> pl.DataFrame:
         """Return a row for each record: its released keys, whether it is unique, and its risks."""
         worst = self.worst
         released = self.released
+        keys = decode(released.space, released.codes).to_native()
         columns: dict[str, Any] = {"record": np.arange(len(released))}
-        for position, key in enumerate(released.space.keys):
-            values = pl.Series(key.name, list(key.categories), strict=False)
-            columns[f"key {key.name}"] = values[released.codes[:, position].astype(np.int64)]
+        columns |= {f"key {name}": keys[name] for name in released.space.names}
         unique = np.zeros(len(released), dtype=bool)
         unique[worst.risk.records] = True
         columns |= {"unique": unique, "risk": worst.risk.by_record}

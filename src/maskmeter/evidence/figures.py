@@ -251,7 +251,7 @@ def _scenario(one: ScenarioRisk) -> ScenarioFigures:
         if isinstance(risk, EstimatedRisk) and risk.household is not None
         else None,
         assumptions=list(risk.assumptions),
-        cautions=[str(caution) for caution in one.cautions],
+        cautions=[str(caution) for caution in risk.cautions],
     )
 
 
@@ -261,7 +261,7 @@ def _risk(risk: Risk) -> RiskFigures:
         total=risk.total,
         uniques=risk.uniques,
         share=risk.share,
-        interval=risk.interval if isinstance(risk, EstimatedRisk) else None,
+        interval=risk.interval,
         above_half=risk.above(HALF),
         above_fifth=risk.above(FIFTH),
         without_target=risk.without_target,

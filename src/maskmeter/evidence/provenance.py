@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from maskmeter.errors import PlanError
+from maskmeter.origin import file_hash
 from maskmeter.plan.schema import Plan, StepPlan  # noqa: TC001 - msgspec reads the annotations
 from maskmeter.plan.steps import plan_of
 
@@ -48,18 +48,12 @@ def provenance_of(
         input="" if source is None else source.name,
         input_hash=made.input_hash,
         output=None if output is None else output.name,
-        output_hash=None if output is None else hash_of(output),
+        output_hash=None if output is None else file_hash(output),
         keys_hash=release.released.key_hash(),
         steps=[plan_of(step) for step in made.steps],
         plan=plan,
         versions=dict(made.versions),
     )
-
-
-def hash_of(path: Path) -> str:
-    """Return the hash of a file."""
-    with path.open("rb") as file:
-        return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
 
 
 def read_provenance(path: str | Path) -> ProvenanceFile:

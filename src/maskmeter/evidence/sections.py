@@ -155,7 +155,7 @@ def _risk(found: Assessment, audience: Audience) -> Iterator[Block]:
             f"{audience.count(found.worst.risk.without_target)} unique records are in cells where"
             " nobody in the population truly is: no target, no risk."
         )
-    for caution in found.worst.cautions:
+    for caution in found.worst.risk.cautions:
         yield Text(told(caution, audience), "Caution")
     yield from _households(found, audience)
 
@@ -183,7 +183,7 @@ def _measured(risk: Risk, audience: Audience, told: dict[int, str]) -> tuple[str
     """Return the figures of a risk; where its uniques may not be told, nothing that would tell them."""
     if audience.hides(risk.uniques):
         return (told[risk.uniques], *["not shown"] * 4)
-    interval = risk.interval if isinstance(risk, EstimatedRisk) else None
+    interval = risk.interval
     return (
         told[risk.uniques],
         matches(risk.total),

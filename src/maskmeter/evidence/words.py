@@ -126,7 +126,7 @@ def qualified(found: Assessment, audience: Audience) -> list[str]:
     worst, before, told = found.worst, found.worst.before, told_counts(found, audience)
     shown = worst.risk.uniques > 0 and not audience.hides(worst.risk.uniques)
     lines = []
-    interval = worst.risk.interval if isinstance(worst.risk, EstimatedRisk) else None
+    interval = worst.risk.interval
     if interval is not None and shown:
         lines.append(
             f"The approximate 95 % interval is {matches(interval[0])} to {matches(interval[1])};"
@@ -166,7 +166,7 @@ def _aim(found: Assessment) -> str:
     failing = [
         one.name
         for one in found.scenarios
-        if target is not None and one.upper > target.most(one.risk.uniques)
+        if target is not None and one.risk.upper > target.most(one.risk.uniques)
     ]
     upper = " at the upper end of the interval" if estimated else ""
     if not failing:

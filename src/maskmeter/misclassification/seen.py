@@ -11,7 +11,7 @@ import numpy as np
 from maskmeter.keys import combined
 from maskmeter.misclassification.matrix import Matrix
 from maskmeter.misclassification.product import Misclassification
-from maskmeter.strata import By
+from maskmeter.strata import By, by_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,29 +112,26 @@ def _averaged(
     kinds, kind = np.unique(
         np.column_stack([part.row(true) for part in parts]), axis=0, return_inverse=True
     )
+    kind = kind.reshape(-1)
     rows = np.ones((len(kinds), 1))
     for position, part in enumerate(parts):
         rows = (rows[:, :, None] * part.rows[kinds[:, position]][:, None, :]).reshape(
             len(kinds), -1
         )
-    by = _telling(space, known, inside, kind.reshape(-1), true)
+    by = _telling(space, known, inside, kind, true)
     group, groups = _numbered(space, by, true)
     place = group * size + seen
-    P = _means(rows, kind.reshape(-1), place, groups * size, weights)
+    P = _means(rows, kind, place, groups * size, weights)
     # Who is in a group without such a record counts with the average of all, and a category that
     # no record has stays as it is, as it does in every step.
-    overall = _means(rows, kind.reshape(-1), seen, size, weights)
+    overall = _means(rows, kind, seen, size, weights)
     overall = np.where(np.isnan(overall), np.eye(size), overall)
     P = np.where(np.isnan(P), np.tile(overall, (groups, 1)), P).reshape(groups, size, size)
     if not by:
         return Matrix(P[0])
-    cells = space.project(by).codes(np.arange(groups))
-    spelled = [space[name].categories for name in by]
-    values = tuple(
-        (tuple(names[code] for names, code in zip(spelled, cell, strict=True)), Matrix(P[number]))
-        for number, cell in enumerate(cells)
-    )
-    return By(by, values, Matrix(overall), lenient=True)
+    own = space.project(by)
+    every = own.codes(np.arange(groups))
+    return by_cell(own, every, [Matrix(one) for one in P], otherwise=Matrix(overall))
 
 
 def _means(rows: Array, kind: Integers, place: Integers, places: int, weights: Array) -> Array:

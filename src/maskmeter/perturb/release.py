@@ -135,7 +135,7 @@ class Release:
         seen = seen_through(
             self.misclassification, names, true=self.original.codes, weights=self.original.weights
         )
-        released = replace(original, codes=self.released.project(names).codes)
+        released = original.with_codes(self.released.project(names).codes)
         return Release(original, released, seen.on(original))
 
     def write(self, path: str | Path) -> None:

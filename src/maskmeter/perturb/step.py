@@ -12,7 +12,7 @@ from maskmeter._checks import is_number, shown
 from maskmeter.errors import InputError, PerturbationError
 from maskmeter.keys import combined
 from maskmeter.misclassification import Matrix
-from maskmeter.strata import By, as_by
+from maskmeter.strata import By, as_by, by_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -165,13 +165,9 @@ class Strata:
         """
         if not self.keys:
             return matrices[0]
-        spelled = [self.space[name].categories for name in self.keys]
-        values = tuple(
-            (tuple(names[code] for names, code in zip(spelled, cell, strict=True)), matrices[s])
-            for cell, s in zip(self.cells, self.stratum_of_cell, strict=True)
-        )
         idle = Matrix(np.eye(len(matrices[0].P)), matrices[0].categories)
-        return By(self.keys, values, idle, lenient=True)
+        of_cell = [matrices[stratum] for stratum in self.stratum_of_cell]
+        return by_cell(self.space.project(self.keys), self.cells, of_cell, otherwise=idle)
 
 
 def _name(

@@ -62,6 +62,21 @@ class Risk(InWords):
         """Total as a share of the sample uniques; 0 when there are none."""
         return self.total / self.uniques if self.uniques else 0.0
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """An interval for the total, which only an estimate has."""
+        return None
+
+    @property
+    def cautions(self) -> tuple[ModelWarning, ...]:
+        """What speaks against the total, as only something may against an estimate."""
+        return ()
+
+    @property
+    def upper(self) -> float:
+        """Upper end of the interval, or the total when it is exact."""
+        return self.total if self.interval is None else self.interval[1]
+
     def above(self, threshold: float) -> int:
         """Return how many sample uniques have a risk above a threshold."""
         if not is_number(threshold):

@@ -13,7 +13,7 @@ from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
 from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import Misclassification
 from maskmeter.perturb import Release, protect
-from maskmeter.risk import EstimatedRisk, estimate_risk, exact_risk
+from maskmeter.risk import estimate_risk, exact_risk
 from maskmeter.utility import information_loss
 
 if TYPE_CHECKING:
@@ -85,13 +85,7 @@ class Trial:
     @property
     def upper(self) -> float:
         """Upper end of that risk."""
-        return upper_end(self.risk)
-
-
-def upper_end(risk: Risk) -> float:
-    """Return the upper end of the interval of a risk, or the risk itself when it is exact."""
-    interval = risk.interval if isinstance(risk, EstimatedRisk) else None
-    return risk.total if interval is None else interval[1]
+        return self.risk.upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,9 +173,10 @@ class Assessor:
         """Return a release with its risk and loss."""
         risks = tuple(view.risk(release) for view in self.views)
         for risk in risks:
-            of_model = risk.cautions if isinstance(risk, EstimatedRisk) else ()
             few = FewUniquesWarning  # of the release, not of the model
-            self.cautions.update((str(one), one) for one in of_model if not isinstance(one, few))
+            self.cautions.update(
+                (str(one), one) for one in risk.cautions if not isinstance(one, few)
+            )
         found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
         loss = float(np.mean([distance(one, self.measure) for one in found]))
         return Trial(release, risks, loss)

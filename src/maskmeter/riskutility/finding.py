@@ -12,7 +12,7 @@ from maskmeter._checks import check_progress, is_number, shown
 from maskmeter._random import RandomSource, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, TargetWarning, without_warnings
-from maskmeter.riskutility.assessor import Assessor, Measure, Point, Trial, upper_end
+from maskmeter.riskutility.assessor import Assessor, Measure, Point, Trial
 from maskmeter.riskutility.comparison import (
     UNCHANGED,
     RiskUtilityMap,
@@ -64,7 +64,7 @@ class Target:
 
     def excess(self, trial: Trial) -> float:
         """Return by how much the upper end of the risk is above the target, in the worst scenario."""
-        return max(upper_end(risk) - self.most(risk.uniques) for risk in trial.risks)
+        return max(risk.upper - self.most(risk.uniques) for risk in trial.risks)
 
     def most(self, uniques: int) -> float:
         """Return how many correct matches are allowed among some sample uniques."""
