@@ -6,7 +6,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full lint bench docs requirements clean
+.PHONY: demo test test-full golden lint bench docs requirements clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)  ## the main job, on a synthetic census
@@ -18,6 +18,9 @@ test: lint  ## lint, then every test but the long studies
 test-full: lint  ## the long statistical studies too, with a fresh seed that is printed
 	MASKMETER_FULL=1 MASKMETER_SEED=$$($(RUN) -c 'import secrets; print(secrets.randbelow(2**32))') \
 		$(RUN) -m pytest
+
+golden: $(READY)  ## write the golden figures again: a changed one needs its reason in CHANGELOG.md
+	PYTHONPATH=tests $(RUN) tests/golden/figures.py
 
 lint: $(READY)
 	$(RUN) -m ruff format --check .
