@@ -21,15 +21,14 @@ from maskmeter.evidence import assess
 from maskmeter.evidence.figures import Comparison, Figures, encoded, figures
 from maskmeter.evidence.pack import Settings, write_pack
 from maskmeter.evidence.provenance import ProvenanceFile, read_provenance
-from maskmeter.evidence.sections import sections
-from maskmeter.evidence.words import NOT_ASSESSED, Audience, told_counts, verdict
-from maskmeter.page import Figure, Table, Text
+from maskmeter.evidence.sections import sections, top
+from maskmeter.evidence.words import NOT_ASSESSED, verdict
+from maskmeter.page import Beside, Figure, Fold, Table
 from maskmeter.plan import Plan
 from maskmeter.riskutility.finding import Target
 
 KEYS = ["lad", "sex", "age", "ethnicity"]
 SEED = 987_654_321_987
-AGENCY, PUBLIC = Audience(public=False), Audience(public=True)
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +56,31 @@ def found(release):
     return replace(known, options=options, chosen="RS20")
 
 
+@pytest.fixture(scope="module")
+def parity():
+    """Return a file whose fourth key follows from the other three, as no smaller term can tell."""
+    rng = np.random.default_rng(1)
+    a, b, c = (rng.integers(0, 12, 3000) for _ in range(3))
+    frame = pl.DataFrame({"a": a, "b": b, "c": c, "d": (a + b + c) % 12})
+    return mm.read(frame, keys=frame.columns, fraction=0.05)
+
+
 def texts(listed):
     """Yield every word of some sections, those in charts too."""
+    for block in blocks_of(listed):
+        yield json.dumps(block.chart.to_dict()) if isinstance(block, Figure) else repr(block)
+
+
+def blocks_of(listed):
+    """Yield the blocks of some sections, folded ones and those beside each other too."""
     for section in listed:
         for block in section.blocks:
-            if isinstance(block, Figure):
-                yield json.dumps(block.chart.to_dict())
+            if isinstance(block, Beside):
+                yield from (block.wider, block.other)
+            elif isinstance(block, Fold):
+                yield from block.blocks
             else:
-                yield repr(block)
+                yield block
 
 
 def test_a_scenario_sees_the_release_through_its_keys(release):
@@ -88,8 +104,13 @@ def test_a_target_must_be_met_by_the_upper_end_in_every_scenario(release):
     assert replace(known, target=Target.of(max_total=high + 1)).met
     between = replace(known, target=Target.of(max_total=(low + high) / 2 + 1))
     assert not between.met
-    assert "is not met in all at the upper end of the interval" in verdict(between, AGENCY)
+    assert between.mark == "met at the estimate only"
+    assert "but not by the upper end of its interval in all." in verdict(between)
+    above = replace(known, target=Target.of(max_total=low / 2))
+    assert above.mark == "not met"
+    assert "is not met in all." in verdict(above)
     assert known.met is None
+    assert known.mark is None
 
 
 def test_natural_error_is_seen_in_every_scenario(sample):
@@ -109,14 +130,14 @@ def test_natural_error_is_seen_in_every_scenario(sample):
 
 def test_the_verdict_is_the_headline(found, release):
     risk = mm.estimate_risk(release)
-    said = verdict(found, AGENCY)
+    said = verdict(found)
 
-    assert said.startswith(
+    assert said.startswith("The target of at most 2% of the sample uniques matched correctly is")
+    assert (
         f"About {risk.total:.1f} of {risk.uniques:,} unique records could be matched correctly;"
-        f" {risk.above(0.5)} of them with probability over one half."
-    )
+        f" {risk.above(0.5)} of them "
+    ) in said
     assert "Without protection it would be about" in said
-    assert "The target of at most 2%" in said
 
 
 def test_a_file_without_uniques_has_a_verdict_and_reports(sample, tmp_path):
@@ -144,150 +165,133 @@ def test_the_schemas_of_the_other_files_are_documented():
 
 
 def test_a_report_has_its_parts_in_order(found):
-    titles = [section.title for section in sections(found, AGENCY)]
+    listed = sections(found)
 
-    assert titles == [
-        "What was assessed",
-        "How the file was protected",
+    assert [section.title for section in listed] == [
         "The risk",
-        "The risk of single records",
+        "How the file was protected",
+        "What was assessed",
         "Which keys drive the risk",
-        "The model behind the estimate",
+        "The risk of single records",
         "What protection costs",
         "The choices",
+        "The model behind the estimate",
         "What was not assessed",
         "Glossary",
     ]
-    words = "".join(texts(sections(found, AGENCY)))
+    words = "".join(texts(listed))
     assert all(line in words for line in NOT_ASSESSED)
-    path = next(s for s in sections(found, AGENCY) if s.title == "The model behind the estimate")
-    table = next(block for block in path.blocks if isinstance(block, Table))
+    assert "unique records with the most risk" in words
+    assert str(SEED) not in words
+    path = next(s for s in listed if s.title == "The model behind the estimate")
+    table = next(block for block in blocks_of([path]) if isinstance(block, Table))
     assert table.head[2:4] == ("z1", "z2")
     assert len(table.rows) == len(found.worst.risk.search.path)
 
 
-def test_the_agency_sees_records_and_rates_and_the_public_does_not(found):
-    agency, public = ("".join(texts(sections(found, who))) for who in (AGENCY, PUBLIC))
+def test_the_first_screen_has_the_decision(found):
+    first = top(found)
 
-    assert "unique records with the most risk" in agency
-    assert "unique records with the most risk" not in public
-    assert "Where the risk is" not in public
-    assert "records changed" in agency
-    assert "records changed" not in public
-    assert "RS20" in agency
-    assert "RS20" not in public
-    assert "release 1" in public
-    assert str(SEED) not in agency + public
-    wanted = "".join(texts(sections(found, Audience(public=True, rates=True))))
-    assert "RS20" in wanted
-    assert f"{100 * found.release.changed.mean():.1f}%" in wanted
+    assert first.mark == f"Target {found.mark}"
+    facts = {fact.name: fact for fact in first.facts}
+    assert list(facts) == [
+        "Matches, unprotected",
+        "Matches, protected",
+        "Target",
+        "Records changed",
+    ]
+    low, high = found.worst.before.interval
+    assert facts["Matches, unprotected"].note.startswith(f"{low:.0f} to {high:.0f}")
+    (both,) = first.blocks
+    assert "RS20" in json.dumps(both.wider.chart.to_dict())
+    assert len(both.other.rows) == 3
+    least = min(found.worst.left_out, key=lambda pair: pair[1].exact)
+    assert both.other.rows[0][0] == least[0]
 
 
-@pytest.mark.parametrize("smallest", [10, 50, 1000])
-def test_the_public_report_has_no_small_count(found, smallest):
-    readers = Audience(public=True, smallest=smallest)
-    counted = ("unique records", "unique", "records", "over one half")
-    seen = 0
-    for section in sections(found, readers):
-        for block in section.blocks:
-            if not isinstance(block, Table):
-                continue
-            for position, name in enumerate(block.head):
-                if name in counted:
-                    for row in block.rows:
-                        seen += 1
-                        cell = row[position].replace(",", "").removeprefix("about ")
-                        hidden = cell.startswith("fewer than") or cell == "not shown"
-                        assert hidden or int(cell) == 0 or int(cell) >= smallest
-    assert seen > 3
-    bands = found.worst.bands(smallest)["count"].to_list()
-    assert sum(bands) == found.worst.risk.uniques
-    assert min(bands) >= min(smallest, sum(bands))  # no difference tells a smaller one
-    said = verdict(found, readers)
-    for number in re.findall(r"(?<![\d.])(\d[\d,]*) (?:unique|of them)", said):
-        assert int(number.replace(",", "")) == 0 or int(number.replace(",", "")) >= smallest
-    assert ("unique on the keys and could be matched" in said) == (
-        found.worst.risk.uniques < smallest
+def test_without_candidates_the_first_screen_shows_the_risk_before_and_after(found, sample):
+    drawn = json.dumps(top(replace(found, options=None)).blocks[0].wider.chart.to_dict())
+
+    for risk in (found.worst.before, found.worst.risk):
+        assert str(risk.total)[:8] in drawn
+    alone = top(assess(sample))
+    assert alone.mark == ""
+    assert [fact.name for fact in alone.facts] == ["Matches"]
+
+
+def test_a_model_that_does_not_fit_gives_no_number(parity):
+    known = replace(assess(parity, drop_one=False), target=Target.of(max_share=0.02))
+    first = top(known)
+
+    assert abs(known.worst.z2) > 8
+    assert known.mark == "not assessable"
+    assert not known.met
+    assert first.lead.startswith("The risk is not assessable with these keys: the log-linear model")
+    assert f"z2 is {known.worst.z2:.1f}" in first.lead
+    assert first.mark == "Not assessable"
+    assert first.facts == first.blocks == ()
+    assert "could be matched correctly" not in verdict(known)
+    assert "cannot be checked" in verdict(known)
+    assert not figures(known).scenarios[0].assessable
+
+
+def test_exact_risk_needs_no_model_that_fits(parity):
+    population = mm.count(pl.concat([parity.to_frame()] * 4), keys=parity.space)
+
+    assert assess(parity, population=population, drop_one=False).assessable
+
+
+def test_what_was_done_is_told_with_the_share_that_was_achieved(sample):
+    """One district holds nearly everybody, so that few of the wanted pairs can be made."""
+    frame = sample.to_frame().with_columns(
+        lad=pl.when(pl.int_range(pl.len()) % 40 > 0).then(pl.lit("a")).otherwise(pl.lit("b"))
     )
+    read = mm.read(frame, keys=KEYS, fraction=0.02)
+    with without_warnings():
+        short = mm.Swap("lad", rate=0.5).apply(read, rng=1)
+    known = assess(short, drop_one=False)
+    share = f"{100 * short.changed.mean():.1f}%"
+    told = next(block for block in blocks_of(sections(known)) if "Swapping" in repr(block))
+
+    assert short.changed.mean() < 0.1
+    assert told.sentences == (
+        f"Swapping of lad: {share} of the records (50% asked for) exchanged it with another record.",
+    )
+    (step,) = figures(known).steps
+    assert step.words == told.sentences[0]
+    assert (step.changed, step.asked) == pytest.approx((short.changed.mean(), 0.5))
+    said = [block.words for block in blocks_of(sections(known)) if getattr(block, "mark", "")]
+    assert any("records were swapped where" in words for words in said)
+    assert any("records were swapped where" in words for words in figures(known).cautions)
 
 
 @given(
     risks=st.lists(
         st.sampled_from([0.0, 0.01, 0.05, 0.07, 0.1, 0.15, 0.3, 0.5, 0.6, 1.0]), min_size=1
     ),
-    smallest=st.integers(0, 30),
 )
-def test_bands_hold_every_unique_and_none_holds_few(found, risks, smallest):
+def test_bands_hold_every_unique(found, risks):
     risk = replace(found.worst.risk, by_cell=np.array(risks), records=np.arange(len(risks)))
-    bands = replace(found.worst, risk=risk).bands(smallest)
+    bands = replace(found.worst, risk=risk).bands()
     counts = bands["count"].to_list()
 
     assert sum(counts) == len(risks)
-    assert min(counts) >= min(smallest, len(risks))
     assert (bands["low"][0], bands["high"][-1]) == (0.0, 1.0)
     assert bands["high"].to_list()[:-1] == bands["low"].to_list()[1:]
     for low, high, count in bands.iter_rows():
         assert count == sum(low < one <= high or (low == 0 == one) for one in risks)
-    if not smallest:
-        assert counts[-1] == risk.above(0.5)  # as the verdict counts
+    assert counts[-1] == risk.above(0.5)  # as the verdict counts
 
 
-def test_files_whose_uniques_are_all_risky_have_a_public_report(tmp_path):
-    everyone = pl.DataFrame({"a": [f"x{n}" for n in range(40)], "b": ["y", "z"] * 20})
-    with without_warnings():
-        pack = mm.report(mm.read(everyone, keys=["a", "b"], fraction=1.0), tmp_path / "out")
-
-    assert (tmp_path / "out" / "public.html").exists()
-    assert pack.assessment.worst.bands(10)["count"].to_list() == [40]
-
-
-def test_the_data_of_public_charts_hold_no_rate_and_no_more_digits_than_needed(found):
-    held = [
-        json.dumps(block.chart.to_dict())
-        for section in sections(found, PUBLIC)
-        for block in section.blocks
-        if isinstance(block, Figure)
-    ]
-    assert len(held) >= 4
-    for spec in held:
-        assert '"changed"' not in spec
-        assert '"share"' not in spec
-        rows = [row for data in json.loads(spec)["datasets"].values() for row in data]
-        figures = [value for row in rows for value in row.values() if isinstance(value, float)]
-        assert all(value == float(f"{value:.3g}") for value in figures)
-    agency = "".join(texts(sections(found, AGENCY)))
-    assert f'"changed": {found.options["RS20"].changed}' in agency  # what would have been told
-
-
-def test_the_lead_rounds_what_the_table_rounds(found):
-    readers = Audience(public=True, smallest=50)
-    after, before = found.worst.risk.uniques, found.worst.before.uniques
-    assert 0 < after - before < 50
-    told = told_counts(found, readers)
-    words = verdict(found, readers) + "".join(texts(sections(found, readers)))
-
-    assert told[after] == f"about {round(after / 50) * 50}"
-    assert f"of {round(after / 50) * 50} unique records" in verdict(found, readers)
-    assert not re.search(rf"(?<![\d.]){after}(?![\d.])", words)
-    assert not re.search(rf"(?<![\d.]){before}(?![\d.])", words)
-
-
-def test_small_differences_of_counts_are_not_told_to_the_public():
-    assert PUBLIC.counts([171, 169]) == ["about 170", "about 170"]
-    assert PUBLIC.counts([171, 100]) == ["171", "100"]
-    assert AGENCY.counts([171, 169]) == ["171", "169"]
-
-
-def test_a_key_that_misleads_is_named_to_the_agency_alone(sample):
+def test_a_key_that_misleads_is_named(sample):
     scrambled = mm.Pram("lad", stay=0.05).apply(sample, rng=1)
     known = assess(scrambled)
 
     (key, one), *_ = known.worst.better_without
     assert key == "lad"
     assert one.exact > known.worst.risk.total
-    assert "An intruder who ignores lad would do better" in verdict(known, AGENCY)
-    assert "ignores" not in verdict(known, PUBLIC)
-    assert "better without" not in "".join(texts(sections(known, PUBLIC)))
+    assert "An intruder who ignores lad would do better" in verdict(known)
+    assert "An intruder who ignores lad would do better" in top(known).under
     assert figures(known).scenarios[0].better_without[0] == "lad"
 
 
@@ -321,7 +325,7 @@ def test_many_keys_are_not_left_out_one_by_one(sample, monkeypatch):
     monkeypatch.setattr("maskmeter.evidence.assessment.MOST_KEYS", 3)
 
     assert assess(sample).worst.left_out == []
-    titles = [section.title for section in sections(assess(sample), AGENCY)]
+    titles = [section.title for section in sections(assess(sample))]
     assert "Which keys drive the risk" not in titles
 
 
@@ -329,27 +333,9 @@ def test_households_that_show_a_change_are_cautioned_about(sample):
     frame = sample.to_frame().with_columns(hh=pl.int_range(pl.len()) // 2)
     read = mm.read(frame, keys=KEYS, fraction=0.02)
     swapped = mm.Swap("lad", rate=0.2).apply(read, rng=1)
-    said = "".join(texts(sections(assess(swapped, household="hh"), AGENCY)))
+    said = "".join(texts(sections(assess(swapped, household="hh"))))
 
     assert "members of a household that differ" in said
-
-
-def test_cautions_are_told_to_the_public_without_their_counts(sample):
-    few = mm.read(sample.to_frame()[:60], keys=KEYS, fraction=0.02)
-    known = assess(few, drop_one=False)
-    agency, public = (
-        [
-            block.words
-            for section in sections(known, who)
-            for block in section.blocks
-            if isinstance(block, Text) and block.mark == "Caution"
-        ]
-        for who in (AGENCY, PUBLIC)
-    )
-
-    assert len(agency) == len(public) > 0
-    assert any(re.search(r"\d", line) for line in agency)
-    assert not any(re.search(r"\d", line) for line in public)
 
 
 def test_report_writes_what_it_says(release, tmp_path):

@@ -6,7 +6,19 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter.page import Figure, Points, Section, Table, Terms, Text, render
+from maskmeter.page import (
+    Beside,
+    Fact,
+    Figure,
+    Fold,
+    Points,
+    Section,
+    Table,
+    Terms,
+    Text,
+    Top,
+    render,
+)
 
 LONG = "A verdict that a committee reads first: 299 of 2,780 unique records would be matched correctly."
 
@@ -100,13 +112,19 @@ def page():
     figures = tuple(Figure(f"Figure: {name}.", one) for name, one in charts().items())
     return render(
         "Every kind of block",
-        LONG,
+        Top(
+            LONG,
+            "Target met",
+            "good",
+            "What stands below it: how it was found, in a sentence or two.",
+            (Fact("Matches", "69", "62 to 76"), Fact("Target", "at most 138")),
+            (Beside(figures[0], blocks[-1]),),
+        ),
         [
-            Section("Words", blocks),
-            Section("Charts", figures),
+            Section("Words", (*blocks, Fold("What is folded away", blocks[:-1]))),
+            Section("Charts", figures[1:]),
             Section("An end", (Text("The end."),)),
         ],
-        under="What stands below it: how it was found, in a sentence or two.",
         classification="Confidential: for the agency only",
         footer="Written by maskmeter.",
     )

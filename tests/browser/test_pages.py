@@ -12,7 +12,7 @@ import maskmeter as mm
 from browser.look import VIEWS, browser, faults, show
 from browser.samples import charts, page
 from maskmeter import chart
-from maskmeter.page import Figure, Section, Table, Text, render
+from maskmeter.page import Fact, Figure, Fold, Section, Table, Text, Top, render
 
 ONE = VIEWS[:1]
 
@@ -149,7 +149,9 @@ def test_whatever_words_hold_they_come_out_as_words(tmp_path):
     blocks = (Text(words, mark=words), Table(words, ("a", words), ((words, words),)))
     figure = Figure(words, chart.signed_bars(frame, **titles))
     section = Section(words, (*blocks, figure))
-    html = render(words, words, [section] * 3, under=words, classification=words, footer=words)
+    first = Top(words, words, "bad", words, (Fact(words, words, words),))
+    folded = Section(words, (*section.blocks, Fold(words, blocks)))
+    html = render(words, first, [folded] * 3, classification=words, footer=words)
     path.write_text(html, encoding="utf-8")
     with browser() as started:
         shown = show(started, path)

@@ -3,6 +3,7 @@
 Nothing is computed here but where labels stand.
 """
 
+from maskmeter.chart.intervals import intervals
 from maskmeter.chart.look import DARK
 from maskmeter.chart.plain import bars, curves, matrix, paired_dots, path, scatter, signed_bars
 from maskmeter.chart.riskmap import frontier
@@ -12,6 +13,7 @@ __all__ = [
     "bars",
     "curves",
     "frontier",
+    "intervals",
     "matrix",
     "paired_dots",
     "path",

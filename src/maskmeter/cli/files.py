@@ -162,10 +162,9 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
         click.echo(encoded(figures(pack.assessment)).decode(), nl=False)
         return
     from maskmeter.evidence.sections import risk_table  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.evidence.words import Audience  # noqa: PLC0415 - the same
 
     print_words(pack.summary(), "")
-    table = risk_table(pack.assessment, Audience(public=False))
+    table = risk_table(pack.assessment)
     print_table(table.caption, table.head, table.rows)
     for caution in (*pack.assessment.worst.risk.cautions, *pack.lost):
         warnings.warn(str(caution), MaskmeterWarning, stacklevel=2)

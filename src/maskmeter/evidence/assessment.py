@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from maskmeter.manykeys import risk_by_keys
 from maskmeter.misclassification import as_mechanism, seen_through
 from maskmeter.perturb import Release
 from maskmeter.risk import (
+    EstimatedRisk,
     approximate_risk,
     correctly_classified_risk,
     estimate_risk,
@@ -43,7 +44,10 @@ ALL_KEYS = "all keys"
 BANDS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the risk of single records
 HALF, FIFTH = 0.5, 0.2
 MOST_KEYS = 15  # of which each is left out in turn: with more it would take minutes
+UNUSABLE = 8.0  # abs(z2) of the model used, beyond which its estimate means nothing
 _NOTICEABLE = 1.02
+
+Mark = Literal["met", "met at the estimate only", "not met", "not assessable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +78,26 @@ class ScenarioRisk:
         return self.risk.data.space.names
 
     @property
+    def z2(self) -> float:
+        """Goodness of fit of the model behind an estimate; 0 where no model is needed."""
+        needed = isinstance(self.risk, EstimatedRisk) and self.risk.uniques > 0
+        return self.risk.search.goodness.z2 if needed else 0.0  # type: ignore[attr-defined]
+
+    @property
+    def assessable(self) -> bool:
+        """Whether the figures hold: exact ones do, estimates only with a model that fits."""
+        return not abs(self.z2) > UNUSABLE
+
+    def mark(self, target: Target) -> Mark:
+        """Return whether the risk meets a target."""
+        if not self.assessable:
+            return "not assessable"
+        most = target.most(self.risk.uniques)
+        if self.risk.upper <= most:
+            return "met"
+        return "met at the estimate only" if self.risk.total <= most else "not met"
+
+    @property
     def better_without(self) -> list[tuple[str, KeySubset]]:
         """Keys that an intruder would do better to ignore, those that mislead most first.
 
@@ -85,24 +109,11 @@ class ScenarioRisk:
         ignored = [pair for pair in self.left_out if pair[1].exact > whole.exact * _NOTICEABLE]
         return sorted(ignored, key=lambda pair: -pair[1].exact)
 
-    def bands(self, smallest: int = 0) -> pl.DataFrame:
-        """Return how many sample uniques have a risk over `low` and up to `high`, for each band.
-
-        A band with fewer than `smallest` is joined to its neighbour, so that no difference of
-        counts tells it.
-        """
-        edges = list(BANDS)
-        place = np.searchsorted(edges[1:-1], self.risk.by_cell, side="left")
-        counts = np.bincount(place, minlength=len(edges) - 1).tolist()
-        at = len(counts) - 1
-        while len(counts) > 1 and at >= 0:
-            if counts[at] < smallest:
-                neighbour = max(at - 1, 0)  # the one below; the lowest goes to the one above
-                few = counts.pop(at)
-                counts[neighbour] += few
-                edges.pop(neighbour + 1)
-            at -= 1
-        return pl.DataFrame({"low": edges[:-1], "high": edges[1:], "count": counts})
+    def bands(self) -> pl.DataFrame:
+        """Return how many sample uniques have a risk over `low` and up to `high`, for each band."""
+        place = np.searchsorted(BANDS[1:-1], self.risk.by_cell, side="left")
+        counts = np.bincount(place, minlength=len(BANDS) - 1)
+        return pl.DataFrame({"low": BANDS[:-1], "high": BANDS[1:], "count": counts})
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +149,29 @@ class Assessment:
         return max(self.scenarios, key=lambda one: one.risk.total)
 
     @property
-    def met(self) -> bool | None:
-        """Whether every scenario meets the target, by the upper end of its interval."""
+    def cautions(self) -> tuple[MaskmeterWarning, ...]:
+        """Cautions about the release, then about the risk in the worst scenario."""
+        own = () if self.release is None else self.release.cautions
+        return (*own, *self.worst.risk.cautions)
+
+    @property
+    def assessable(self) -> bool:
+        """Whether the figures of every scenario hold."""
+        return all(one.assessable for one in self.scenarios)
+
+    @property
+    def mark(self) -> Mark | None:
+        """Whether the target is met, as in the scenario where it is met least; None without one."""
+        if not self.assessable:
+            return "not assessable"
         if self.target is None:
             return None
-        return all(one.risk.upper <= self.target.most(one.risk.uniques) for one in self.scenarios)
+        return max((one.mark(self.target) for one in self.scenarios), key=get_args(Mark).index)
+
+    @property
+    def met(self) -> bool | None:
+        """Whether every scenario meets the target, by the upper end of its interval."""
+        return None if self.target is None else self.mark == "met"
 
     def by_record(self) -> pl.DataFrame:
         """Return a row for each record: its released keys, whether it is unique, and its risks."""

@@ -1,85 +1,63 @@
-"""The choices that were open: the risk-utility map, for those who may know the rates and those who may not."""
+"""The choices that were open: the releases that were compared, and their risk-utility map."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maskmeter.evidence.words import matches, percent, told
+from maskmeter.evidence.words import matches, percent
 from maskmeter.page import Figure, Table, Text
-from maskmeter.riskutility.comparison import AXES, UNCHANGED
+from maskmeter.riskutility.comparison import AXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from maskmeter.evidence.assessment import Assessment
-    from maskmeter.evidence.words import Audience
     from maskmeter.page import Block
     from maskmeter.riskutility import RiskUtilityMap
 
 
-def choice_blocks(found: Assessment, audience: Audience) -> Iterator[Block]:
-    """Yield the map of an assessment, if candidates were compared."""
+def choice_blocks(found: Assessment) -> Iterator[Block]:
+    """Yield the releases that were compared, if any; their map is on the first screen."""
     if found.options is None:
         return
-    options, chosen = found.options, found.chosen
-    if not audience.shows_rates:
-        options, chosen = _numbered(options, chosen)
-    yield Text(options.summary().split("\n")[1])
+    yield Text(found.options.summary().split("\n")[1])
     if len(found.scenarios) > 1:
-        yield Text("Every release stands with the scenario that is worst for it.")
-    level = _level(found)
-    if audience.public and found.target is not None and found.target.total is None:
-        level = None  # a line at a share of the uniques would tell how many there are
-    yield from option_blocks(options, audience, chosen=chosen, target=level)
+        yield Text("Each release is shown at its worst scenario.")
+    yield from option_blocks(found.options, chosen=found.chosen)
 
 
-def _numbered(options: RiskUtilityMap, chosen: str) -> tuple[RiskUtilityMap, str]:
-    """Return a map whose labels tell no rate, and the new label of a release."""
-    called = {
-        point.label: point.label if point.label == UNCHANGED else f"release {number}"
-        for number, point in enumerate(options.points, start=1)
-    }
-    points = tuple(replace(point, label=called[point.label]) for point in options.points)
-    best = tuple(called[label] for label in options.frontier)
-    return replace(options, points=points, frontier=best), called.get(chosen, "")
+def map_figure(
+    options: RiskUtilityMap, *, chosen: str = "", target: tuple[float, str] | None = None
+) -> Figure:
+    """Return the risk-utility map of some releases."""
+    drawn = options.plot(chosen=chosen, target=target)
+    return Figure("Risk against information loss of the releases that were compared", drawn)
 
 
-def option_blocks(
-    options: RiskUtilityMap,
-    audience: Audience,
-    *,
-    chosen: str = "",
-    target: tuple[float, str] | None = None,
-) -> Iterator[Block]:
-    """Yield the risk-utility map of some releases and their figures."""
-    yield Figure(
-        "Risk against information loss of the releases that were compared",
-        options.plot(chosen=chosen, target=target, rates=audience.shows_rates),
-    )
+def option_blocks(options: RiskUtilityMap, *, chosen: str = "") -> Iterator[Block]:
+    """Yield the figures of the releases of a map."""
     rows = []
     for point in options.points:
         on = {"frontier": point.label in options.frontier, "chosen": point.label == chosen}
-        marks = ", ".join(word for word, true in on.items() if true)
-        shares = (percent(point.share), percent(point.changed))
-        rates = shares if audience.shows_rates else ()
-        figures = (matches(point.risk), matches(point.upper), f"{point.loss:.2f}")
-        rows.append((point.label, *figures, *rates, marks))
-    heads = ("share", "changed") if audience.shows_rates else ()
-    head = (
-        "release",
-        "correct matches",
-        "upper end",
-        AXES[options.measure],
-        *heads,
-        "mark",
-    )
+        rows.append(
+            (
+                point.label,
+                matches(point.risk),
+                matches(point.upper),
+                f"{point.loss:.2f}",
+                percent(point.share),
+                percent(point.changed),
+                ", ".join(word for word, true in on.items() if true),
+            )
+        )
+    axis = AXES[options.measure]
+    head = ("release", "correct matches", "upper end", axis, "share", "changed", "mark")
     yield Table("The releases that were compared", head, tuple(rows))
     for caution in options.cautions:
-        yield Text(told(caution, audience), "Caution")
+        yield Text(str(caution), "Caution")
 
 
-def _level(found: Assessment) -> tuple[float, str] | None:
+def level(found: Assessment) -> tuple[float, str] | None:
     """Return the line of the target, where it is the same for all releases or nearly so.
 
     A share allows a number of matches that goes with the uniques of a release, and of a scenario.

@@ -12,12 +12,13 @@ import msgspec
 
 import maskmeter
 from maskmeter.evidence.assessment import FIFTH, HALF
-from maskmeter.evidence.words import NOT_ASSESSED, Audience, step_in_words, verdict
+from maskmeter.evidence.words import NOT_ASSESSED, Changed, step_in_words, verdict
 from maskmeter.risk import EstimatedRisk
 
 if TYPE_CHECKING:
     from maskmeter.evidence.assessment import Assessment, ScenarioRisk
     from maskmeter.microdata import Microdata
+    from maskmeter.perturb import Release
     from maskmeter.risk import Risk
     from maskmeter.riskutility import RiskUtilityMap
     from maskmeter.utility import Loss
@@ -103,6 +104,7 @@ class ScenarioFigures(_Figures, frozen=True):
     bands: list[Band]
     model: ModelFigures | None
     households: float | None
+    assessable: bool
     assumptions: list[str]
     cautions: list[str]
 
@@ -125,6 +127,15 @@ class LossFigures(_Figures, frozen=True):
     bvr: dict[str, float | None]
 
 
+class StepFigures(_Figures, frozen=True):
+    """A step in words, with the share of its records that were asked for and changed."""
+
+    words: str
+    records: int
+    changed: float
+    asked: float
+
+
 class Option(_Figures, frozen=True):
     """A release on the risk-utility map."""
 
@@ -142,6 +153,7 @@ class Figures(_Figures, frozen=True):
 
     schema_version: int
     maskmeter: str
+    mark: str | None  # of the target: met, met at the estimate only, not met, not assessable
     verdict: str
     records: int
     keys: list[KeyFigures]
@@ -149,8 +161,9 @@ class Figures(_Figures, frozen=True):
     headline: str
     scenarios: list[ScenarioFigures]
     target: TargetFigures | None
-    steps: list[str]
+    steps: list[StepFigures]
     changed: float
+    cautions: list[str]  # of the release
     loss: list[LossFigures]
     options: list[Option]
     chosen: str | None
@@ -193,12 +206,11 @@ def figures(found: Assessment) -> Figures:
     255
     """
     data, release = found.released, found.release
-    provenance = None if release is None else release.provenance
-    agency = Audience(public=False)
     return Figures(
         schema_version=VERSION,
         maskmeter=maskmeter.__version__,
-        verdict=verdict(found, agency),
+        mark=found.mark,
+        verdict=verdict(found),
         records=len(data),
         keys=[KeyFigures(key.name, data.label(key.name), key.size) for key in data.space.keys],
         population_known=not isinstance(found.worst.risk, EstimatedRisk),
@@ -207,15 +219,23 @@ def figures(found: Assessment) -> Figures:
         target=None
         if found.target is None
         else TargetFigures(found.target.total, found.target.share, bool(found.met)),
-        steps=[]
-        if provenance is None
-        else [step_in_words(step, agency) for step in provenance.steps],
+        steps=[] if release is None else _steps(release),
         changed=0.0 if release is None else float(release.changed.mean()),
+        cautions=[] if release is None else [str(caution) for caution in release.cautions],
         loss=[loss_figures(one, data) for one in found.tables],
         options=[] if found.options is None else option_figures(found.options),
         chosen=found.chosen or None,
         not_assessed=list(NOT_ASSESSED),
     )
+
+
+def _steps(release: Release) -> list[StepFigures]:
+    listed = []
+    for step in () if release.provenance is None else release.provenance.steps:
+        done = Changed.by(step, release)
+        share = done.changed / max(done.records, 1)
+        listed.append(StepFigures(step_in_words(step, str(done)), done.records, share, done.asked))
+    return listed
 
 
 def encoded(value: msgspec.Struct) -> bytes:
@@ -250,6 +270,7 @@ def _scenario(one: ScenarioRisk) -> ScenarioFigures:
         households=float(risk.by_household.sum())
         if isinstance(risk, EstimatedRisk) and risk.household is not None
         else None,
+        assessable=one.assessable,
         assumptions=list(risk.assumptions),
         cautions=[str(caution) for caution in risk.cautions],
     )

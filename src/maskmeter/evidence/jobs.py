@@ -11,9 +11,10 @@ from maskmeter import formats
 from maskmeter._random import seed_of
 from maskmeter.errors import FileError, PlanError, without_warnings
 from maskmeter.evidence.assessment import assess
-from maskmeter.evidence.choices import option_blocks
+from maskmeter.evidence.choices import map_figure, option_blocks
 from maskmeter.evidence.figures import comparison_figures, encoded
 from maskmeter.evidence.pack import (
+    AGENCY_ONLY,
     Pack,
     Settings,
     all_or_none,
@@ -25,9 +26,8 @@ from maskmeter.evidence.pack import (
 )
 from maskmeter.evidence.provenance import check_repeated, provenance_of
 from maskmeter.evidence.sections import keys_blocks
-from maskmeter.evidence.words import Audience
 from maskmeter.misclassification import Misclassification
-from maskmeter.page import Section
+from maskmeter.page import Section, Top
 from maskmeter.perturb import Release, protect
 from maskmeter.plan.schema import ErrorPlan, ReportPlan
 from maskmeter.plan.steps import matrix_of, plan_of
@@ -131,15 +131,14 @@ def run_compare(
     own = {OWN_STEPS: protect(task.sample, task.steps, rng=seed)} if task.steps else {}
     options = _compared(task, own, seed, announce)
     announce(STEPS[4])
-    agency = Audience(public=False)
     listed = [
-        Section("The candidates", tuple(option_blocks(options, agency))),
+        Section("The candidates", (map_figure(options), *option_blocks(options))),
         Section("What was compared", tuple(keys_blocks(task.sample, task.scenarios or {}))),
     ]
     with all_or_none(folder, None) as unfinished:
         title = settings.title or "Risk and information loss of the candidates"
-        lead = (options.summary().split("\n")[1], "")
-        write_page(unfinished / "comparison.html", title, lead, listed, agency)
+        lead = Top(options.summary().split("\n")[1])
+        write_page(unfinished / "comparison.html", title, lead, listed, AGENCY_ONLY)
         write_private(unfinished / "comparison.json", encoded(comparison_figures(options)))
         if settings.charts is not None:
             write_charts(listed, unfinished, settings.charts)

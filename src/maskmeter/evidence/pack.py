@@ -21,10 +21,12 @@ from maskmeter.errors import FileError, FormatWarning
 from maskmeter.evidence.assessment import assess
 from maskmeter.evidence.figures import encoded, figures
 from maskmeter.evidence.provenance import provenance_of
-from maskmeter.evidence.sections import sections
-from maskmeter.evidence.words import Audience, headline, qualified, verdict
+from maskmeter.evidence.public import Policy, public_sections, public_top
+from maskmeter.evidence.sections import sections, top
+from maskmeter.evidence.words import verdict
 from maskmeter.formats.atomic import check_folder
-from maskmeter.page import Figure, render
+from maskmeter.page import Section, render
+from maskmeter.page import figures as figures_of
 from maskmeter.plan.schema import LossPlan, ReportPlan, Scenario, TargetPlan
 from maskmeter.plan.steps import plan_of_release
 from maskmeter.riskutility.finding import Target
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from maskmeter.evidence.assessment import Assessment
     from maskmeter.microdata import Microdata
     from maskmeter.misclassification import Misclassification
-    from maskmeter.page import Section
+    from maskmeter.page import Top
     from maskmeter.perturb import Release
     from maskmeter.plan.schema import Plan
     from maskmeter.riskutility import RiskUtilityMap
@@ -87,7 +89,7 @@ class Pack(InWords):
 
     def summary(self) -> str:
         """Return the verdict, which names no record."""
-        return verdict(self.assessment, Audience(public=False))
+        return verdict(self.assessment)
 
 
 def report(
@@ -184,20 +186,18 @@ def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Pla
         lost = _write_release(found, unfinished, settings, plan, source)
         found.by_record().write_parquet(unfinished / "risk_by_record.parquet")
         write_private(unfinished / "assessment.json", encoded(figures(found)))
-        for public in (False, True):
-            if settings.audience not in ("both", "public" if public else "internal"):
-                continue
-            readers = Audience(public, settings.smallest_count, settings.rates)
-            named = "the released file" if public or source is None else source.name
-            write_page(
-                unfinished / ("public.html" if public else "internal.html"),
-                settings.title or f"Disclosure risk of {named}",
-                (headline(found, readers), " ".join(qualified(found, readers))),
-                sections(found, readers),
-                readers,
-            )
+        listed = sections(found)
+        named = "the released file" if source is None else source.name
+        if settings.audience != "public":
+            title = settings.title or f"Disclosure risk of {named}"
+            write_page(unfinished / "internal.html", title, top(found), listed, AGENCY_ONLY)
+        if settings.audience != "internal":
+            policy = Policy(settings.smallest_count, settings.rates)
+            title = settings.title or "Disclosure risk of the released file"
+            first, told = public_top(found, policy), public_sections(found, policy)
+            write_page(unfinished / "public.html", title, first, told, FOR_ALL)
         if settings.charts is not None:
-            write_charts(sections(found, Audience(public=False)), unfinished, settings.charts)
+            write_charts([Section("", top(found).blocks), *listed], unfinished, settings.charts)
         for name in ("risk_by_record.parquet", "internal.html"):
             make_private(unfinished / name)
         names = [path.relative_to(unfinished) for path in _in_order(unfinished)]
@@ -241,16 +241,15 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def write_page(
-    path: Path, title: str, lead: tuple[str, str], listed: list[Section], readers: Audience
+    path: Path, title: str, first: Top, listed: list[Section], classification: str
 ) -> None:
-    """Write a report for some readers; the lead is a sentence and what stands below it."""
+    """Write a report: its first screen, its sections and who may see it."""
     today = dt.datetime.now(tz=dt.UTC).date().isoformat()
     text = render(
         title,
-        lead[0],
+        first,
         listed,
-        under=lead[1],
-        classification=FOR_ALL if readers.public else AGENCY_ONLY,
+        classification=classification,
         footer=f"Made with maskmeter {maskmeter.__version__} on {today}.",
     )
     path.write_text(text, encoding="utf-8")
@@ -259,7 +258,7 @@ def write_page(
 def write_charts(listed: list[Section], folder: Path, kind: Charts) -> None:
     """Write every chart of some sections as a picture."""
     (folder / "charts").mkdir()
-    drawn = [block for section in listed for block in section.blocks if isinstance(block, Figure)]
+    drawn = figures_of([block for section in listed for block in section.blocks])
     for number, block in enumerate(drawn, start=1):
         words = "".join(c if c.isalnum() else " " for c in block.caption.split(":")[0].lower())
         name = f"{number}-{'-'.join(words.split())}.{kind}"

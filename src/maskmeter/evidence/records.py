@@ -5,51 +5,44 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from maskmeter import chart
 from maskmeter.evidence.words import matches, percent, titled
-from maskmeter.page import Figure, Table
+from maskmeter.page import Beside, Figure, Fold, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from maskmeter.evidence.assessment import Assessment, ScenarioRisk
-    from maskmeter.evidence.words import Audience
     from maskmeter.page import Block
 
 _MOST_RECORDS = 20
 _MOST_CATEGORIES = 12
 
 
-def record_blocks(found: Assessment, audience: Audience) -> Iterator[Block]:
-    """Yield the spread of the risk over the unique records."""
+def record_blocks(found: Assessment) -> Iterator[Block]:
+    """Yield how the risk is spread over the unique records, and which of them hold most of it."""
     worst = found.worst
-    if not worst.risk.uniques or audience.hides(worst.risk.uniques):
+    if not worst.risk.uniques:
         return
-    bands = worst.bands(audience.smallest if audience.public else 0)
+    bands = worst.bands()
     named = [f"{'over ' if low else ''}{low:g} to {high:g}" for low, high, _ in bands.iter_rows()]
-    shares = [count / worst.risk.uniques for count in bands["count"]]
-    words = {
-        "title": "Risk of single records",
-        "subtitle": f"{matches(worst.risk.total)} correct matches to expect",
-    }
+    rows = tuple(
+        (name, f"{count:,}", percent(count / worst.risk.uniques))
+        for name, count in zip(named, bands["count"], strict=True)
+    )
     caption = "Unique records by the probability that a match is right"
-    if audience.public:  # counts would sum to one that may be rounded elsewhere
-        told = tuple(zip(named, map(percent, shares), strict=True))
-        yield Table(caption, ("probability", "share of unique records"), told)
-        frame = pl.DataFrame({"band": named, "percent": [100 * share for share in shares]})
-        drawn = chart.signed_bars(frame, x="% of unique records", y="Probability", **words)
-    else:
-        counts = (f"{count:,}" for count in bands["count"])
-        rows = tuple(zip(named, counts, map(percent, shares), strict=True))
-        yield Table(caption, ("probability", "unique records", "share"), rows)
-        axes = {"x": "Probability that a unique match is right", "y": "Unique records"}
-        drawn = chart.bars(worst.risk.distribution(), **axes, **words)
-    yield Figure("How many unique records have which risk", drawn)
-    if not audience.public:
-        yield _riskiest(worst, found)
-        yield _where(worst, found)
+    table = Table(caption, ("probability", "unique records", "share"), rows)
+    drawn = chart.bars(
+        worst.risk.distribution(),
+        x="Probability that a unique match is right",
+        y="Unique records",
+        title="Risk of single records",
+        subtitle=f"{matches(worst.risk.total)} correct matches to expect",
+    )
+    yield Beside(Figure("Distribution of risk over sample uniques", drawn), table)
+    yield Fold("The unique records with the most risk", (_riskiest(worst, found),))
+    yield Fold("Where the risk is, by category", (_where(worst, found),))
 
 
 def _riskiest(worst: ScenarioRisk, found: Assessment) -> Table:

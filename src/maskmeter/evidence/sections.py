@@ -1,4 +1,4 @@
-"""The sections of a report: what is told, in which order, and to whom."""
+"""The agency's report: the first screen with the decision, and the sections below it."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter.evidence.assessment import HALF
-from maskmeter.evidence.choices import choice_blocks
-from maskmeter.evidence.discreet import discreet
+from maskmeter.evidence.choices import choice_blocks, level, map_figure
 from maskmeter.evidence.records import record_blocks
 from maskmeter.evidence.words import (
     GLOSSARY,
     NOT_ASSESSED,
+    TONES,
     assumptions,
+    headline,
     matches,
     percent,
+    reservations,
     sampling,
-    step_in_words,
+    spoken_interval,
+    steps_in_words,
+    target_sentence,
     titled,
-    told,
-    told_counts,
 )
-from maskmeter.page import Figure, Points, Section, Table, Terms, Text
+from maskmeter.page import Beside, Fact, Figure, Fold, Points, Section, Table, Terms, Text, Top
 from maskmeter.risk import EstimatedRisk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from maskmeter.evidence.assessment import Assessment
-    from maskmeter.evidence.words import Audience
     from maskmeter.manykeys import KeySubset
     from maskmeter.microdata import Microdata
     from maskmeter.page import Block
@@ -39,36 +40,119 @@ if TYPE_CHECKING:
 
 
 _FEW = 20  # records of a group, which a matrix of its own then nearly describes one by one
+_SHORT = 12  # rows that a table may have and stay open
+_DRIVING = 3  # keys on the first screen
 
 
-def sections(found: Assessment, audience: Audience) -> list[Section]:
-    """Return the sections of a report; those that have nothing to say are left out."""
+def top(found: Assessment) -> Top:
+    """Return the first screen: the decision, the risk before and after, and what drives it."""
+    mark = found.mark
+    return Top(
+        headline(found),
+        f"Target {mark}" if mark and found.assessable else (mark or "").capitalize(),
+        "" if mark is None else TONES[mark],
+        " ".join([*target_sentence(found), *reservations(found)]),
+        tuple(_facts(found)) if found.assessable else (),
+        (_first(found),) if found.assessable else (),
+    )
+
+
+def _facts(found: Assessment) -> Iterator[Fact]:
+    """Yield the figures of the first screen."""
+    worst = found.worst
+    now = "Matches" if worst.before is None else "Matches, protected"
+    if worst.before is not None:
+        yield _fact("Matches, unprotected", worst.before)
+    yield _fact(now, worst.risk)
+    if found.target is not None:
+        most = found.target.most(worst.risk.uniques)
+        yield Fact("Target", f"at most {matches(most)}", str(found.target))
+    if found.release is not None:
+        share = percent(float(found.release.changed.mean()))
+        yield Fact("Records changed", share, f"of {len(found.released):,}")
+
+
+def _fact(name: str, risk: Risk) -> Fact:
+    sure = "exact" if risk.interval is None else f"{spoken_interval(risk)} (95 % interval)"
+    note = f"{sure}; {percent(risk.share)} of {risk.uniques:,} unique records"
+    return Fact(name, matches(risk.total), note)
+
+
+def _first(found: Assessment) -> Block:
+    """Return the picture of the first screen, beside it the keys that drive the risk."""
+    picture, keys = _picture(found), _driving(found)
+    return picture if keys is None else Beside(picture, keys)
+
+
+def _picture(found: Assessment) -> Figure:
+    """Return the map of the candidates, or where there are none the risk before and after."""
+    if found.options is not None:
+        return map_figure(found.options, chosen=found.chosen, target=level(found))
+    rows = []
+    for one in found.scenarios:
+        for when, risk in (("unprotected", one.before), ("protected", one.risk)):
+            if risk is not None:
+                low, high = risk.interval or (risk.total, risk.total)
+                named = one.name if one.before is None else f"{one.name}, {when}"
+                rows.append((named, risk.total, low, high))
+    aim = None if found.target is None else found.target.most(found.worst.risk.uniques)
+    drawn = chart.intervals(
+        pl.DataFrame(rows, schema=["name", "risk", "low", "high"], orient="row"),
+        x="Correct matches to expect",
+        title="Correct matches to expect",
+        subtitle="with the approximate 95 % interval"
+        if isinstance(found.worst.risk, EstimatedRisk)
+        else "exact: the population is known",
+        target=aim,
+    )
+    return Figure("Correct matches to expect among the unique records", drawn)
+
+
+def _driving(found: Assessment) -> Table | None:
+    """Return the three keys that carry most of the risk, if each was left out in turn."""
+    worst = found.worst
+    if worst.without_one is None or not worst.left_out or not worst.risk.uniques:
+        return None
+    whole = worst.without_one.subsets[0]
+    left = sorted(worst.left_out, key=lambda pair: pair[1].exact)[:_DRIVING]
+    rows = tuple(
+        (titled(found.released, key), matches(one.exact), _taken(one, whole)) for key, one in left
+    )
+    head = ("key", "matches without it", "risk it carries")
+    return Table("The keys that drive the risk", head, rows)
+
+
+def _taken(one: KeySubset, whole: KeySubset) -> str:
+    return percent(1 - one.exact / whole.exact if whole.exact else 0.0)
+
+
+def sections(found: Assessment) -> list[Section]:
+    """Return the sections below the first screen; those that have nothing to say are left out."""
     parts = (
-        ("What was assessed", _what(found, audience)),
-        ("How the file was protected", _how(found, audience)),
-        ("The risk", _risk(found, audience)),
-        ("The risk of single records", record_blocks(found, audience)),
-        ("Which keys drive the risk", _keys(found, audience)),
+        ("The risk", _risk(found)),
+        ("How the file was protected", _how(found)),
+        ("What was assessed", _what(found)),
+        ("Which keys drive the risk", _keys(found)),
+        ("The risk of single records", record_blocks(found)),
+        ("What protection costs", _loss(found)),
+        ("The choices", choice_blocks(found)),
         ("The model behind the estimate", _model(found)),
-        ("What protection costs", _loss(found, audience)),
-        ("The choices", choice_blocks(found, audience)),
         ("What was not assessed", iter([Points(NOT_ASSESSED)])),
-        ("Glossary", iter([Terms(GLOSSARY)])),
+        ("Glossary", iter([Fold("What the words mean", (Terms(GLOSSARY),))])),
     )
     listed = [Section(title, tuple(blocks)) for title, blocks in parts]
-    told = [section for section in listed if section.blocks]
-    return [discreet(section) for section in told] if audience.public else told
+    return [section for section in listed if section.blocks]
 
 
-def _what(found: Assessment, audience: Audience) -> Iterator[Block]:
+def _what(found: Assessment) -> Iterator[Block]:
     data = found.released
     yield Text(
-        f"A file of {audience.count(len(data))} records with {len(data.space.keys)} keys"
-        f" ({data.space.size:,} combinations), sampled with {sampling(data)}."
+        f"A file of {len(data):,} records with {len(data.space.keys)} keys ({data.space.size:,}"
+        f" combinations), sampled with {sampling(data)}."
     )
     several = len(found.scenarios) > 1 or found.worst.keys != data.space.names
     yield from keys_blocks(data, {one.name: one.keys for one in found.scenarios} if several else {})
-    yield Text("What the figures rest on:")
+    yield Text("The figures rest on this:")
     yield Points(assumptions(found.worst, found))
 
 
@@ -86,48 +170,50 @@ def keys_blocks(data: Microdata, scenarios: Mapping[str, Sequence[str]]) -> Iter
     yield Table(caption, ("key", "categories", *scenarios), tuple(rows))
 
 
-def _how(found: Assessment, audience: Audience) -> Iterator[Block]:
+def _how(found: Assessment) -> Iterator[Block]:
     release = found.release
     if release is None:
         return
-    steps = () if release.provenance is None else release.provenance.steps
-    if steps:
-        yield Points(tuple(step_in_words(step, audience) for step in steps))
-    if not audience.shows_rates:
-        return
+    listed = steps_in_words(release)
+    if listed:
+        yield Points(listed)
     yield Text(f"{percent(float(release.changed.mean()))} of the records were changed in some key.")
     few = [rate for rate in release.reported if 0 < rate.records < _FEW and rate.expected]
     if few and len(few) > len(release.reported) / 2:
         yield Text(
             f"{len(few):,} of {len(release.reported):,} groups hold fewer than {_FEW} records. A"
-            " matrix for so few nearly tells who was moved: the risk of single records is then that"
-            " of an intruder who knows.",
+            " matrix for so few nearly reveals who was moved, so read these risks as those of an"
+            " intruder who knows.",
             "Caution",
         )
-    if release.reported and not audience.public:
+    if release.reported:
         rows = tuple(
             (
                 f"{rate.step}: {rate.stratum}",
                 f"{rate.records:,}",
-                percent(rate.asked),
-                percent(rate.expected),
                 percent(rate.achieved),
+                percent(rate.expected),
+                percent(rate.asked),
             )
             for rate in release.reported
         )
-        head = ("step and group", "records", "asked", "expected", "achieved")
-        yield Table("Share of records changed", head, rows)
+        head = ("step and group", "records", "achieved", "expected", "asked")
+        shares = Table("Share of records changed", head, rows)
+        yield (
+            shares
+            if len(rows) <= _SHORT
+            else Fold(f"Share of records changed in {len(rows):,} groups", (shares,))
+        )
 
 
-def risk_table(found: Assessment, audience: Audience) -> Table:
+def risk_table(found: Assessment) -> Table:
     """Return the risk of every scenario, before and after protection."""
     named: list[tuple[str, Risk]] = []
     for one in found.scenarios:
         if one.before is not None:
             named.append((f"{one.name}, unprotected", one.before))
         named.append((f"{one.name}, protected" if one.before else one.name, one.risk))
-    told = told_counts(found, audience)
-    rows = [(name, *_measured(risk, audience, told)) for name, risk in named]
+    rows = tuple((name, *_measured(risk)) for name, risk in named)
     head = (
         "scenario",
         "unique records",
@@ -136,41 +222,48 @@ def risk_table(found: Assessment, audience: Audience) -> Table:
         "95 % interval",
         "over one half",
     )
-    return Table("Correct matches to expect among the unique records", head, tuple(rows))
+    return Table("Correct matches to expect among the unique records", head, rows)
 
 
-def _risk(found: Assessment, audience: Audience) -> Iterator[Block]:
-    yield risk_table(found, audience)
+def _measured(risk: Risk) -> tuple[str, ...]:
+    return (
+        f"{risk.uniques:,}",
+        matches(risk.total),
+        percent(risk.share),
+        "exact" if risk.interval is None else spoken_interval(risk),
+        f"{risk.above(HALF):,}",
+    )
+
+
+def _risk(found: Assessment) -> Iterator[Block]:
+    yield risk_table(found)
     others = found.worst.others
-    if others and not audience.hides(found.worst.risk.uniques):
+    if others:
         exact = ("tau (2.8)", "exact, population known", matches(found.worst.risk.total))
         more = tuple((eq, meaning, f"{risk.total:,.1f}") for eq, meaning, risk in others)
-        yield Table(
-            "The same by the paper's equations",
-            ("equation", "what it is", "matches"),
-            (exact, *more),
-        )
+        head = ("equation", "what it is", "matches")
+        yield Table("The same by the paper's equations", head, (exact, *more))
     if found.worst.risk.without_target:
         yield Text(
-            f"{audience.count(found.worst.risk.without_target)} unique records are in cells where"
-            " nobody in the population truly is: no target, no risk."
+            f"{found.worst.risk.without_target:,} unique records are in cells where nobody in the"
+            " population truly is: no target, no risk."
         )
-    for caution in found.worst.risk.cautions:
-        yield Text(told(caution, audience), "Caution")
-    yield from _households(found, audience)
+    for caution in found.cautions:
+        yield Text(str(caution), "Caution")
+    yield from _households(found)
 
 
-def _households(found: Assessment, audience: Audience) -> Iterator[Block]:
+def _households(found: Assessment) -> Iterator[Block]:
     """Yield the risk of households, and that a household can give a changed record away."""
     risk = found.worst.risk
     if not isinstance(risk, EstimatedRisk) or risk.household is None:
         return
     yield Text(
         f"Households: in about {matches(float(risk.by_household.sum()))} of"
-        f" {audience.count(len(risk.by_household))} a correct match of some member is to be"
-        " expected, counting also members who are not unique."
+        f" {len(risk.by_household):,} a correct match of some member is to be expected, counting"
+        " also members who are not unique."
     )
-    if found.release is not None and not audience.public:
+    if found.release is not None:
         yield Text(
             f"The file keeps {risk.household}, and records were changed one by one: members of a"
             " household that differ where they should agree show a change. Leave the column out of"
@@ -179,30 +272,12 @@ def _households(found: Assessment, audience: Audience) -> Iterator[Block]:
         )
 
 
-def _measured(risk: Risk, audience: Audience, told: dict[int, str]) -> tuple[str, ...]:
-    """Return the figures of a risk; where its uniques may not be told, nothing that would tell them."""
-    if audience.hides(risk.uniques):
-        return (told[risk.uniques], *["not shown"] * 4)
-    interval = risk.interval
-    return (
-        told[risk.uniques],
-        matches(risk.total),
-        percent(risk.share),
-        "exact" if interval is None else f"{matches(interval[0])} to {matches(interval[1])}",
-        told[risk.above(HALF)],
-    )
-
-
-def _keys(found: Assessment, audience: Audience) -> Iterator[Block]:
+def _keys(found: Assessment) -> Iterator[Block]:
     worst, data = found.worst, found.released
     if not worst.left_out or worst.without_one is None:
         return
     whole = worst.without_one.subsets[0]
-    # Of few uniques the public is told nothing: where each match is right it would be their number.
-    told = [pair for pair in worst.left_out if not audience.hides(pair[1].uniques)]
-    left = sorted(told, key=lambda pair: pair[1].exact)
-    if not left or audience.hides(worst.risk.uniques):
-        return
+    left = sorted(worst.left_out, key=lambda pair: pair[1].exact)
     named = {key: titled(data, key) for key, _ in left}
     yield Text(
         f"If an intruder did not know {named[left[0][0]]}, about {matches(left[0][1].exact)} correct"
@@ -213,7 +288,7 @@ def _keys(found: Assessment, audience: Audience) -> Iterator[Block]:
         schema=["key", "all", "without"],
         orient="row",
     )
-    yield Figure(
+    drawn = Figure(
         "Correct matches when one key is not known",
         chart.paired_dots(
             frame,
@@ -224,32 +299,20 @@ def _keys(found: Assessment, audience: Audience) -> Iterator[Block]:
             subtitle="The further a key's dot is to the left, the more of the risk rests on it",
         ),
     )
-    yield _without_one(left, whole, named, audience)
-    helping = [named[key] for key, _ in worst.better_without]
-    if helping and not audience.public:
-        yield Text(
-            f"An intruder would do better without {' or '.join(helping)}: what was changed there"
-            " misleads more than it tells.",
-            "Caution",
-        )
-
-
-def _without_one(
-    left: list[tuple[str, KeySubset]], whole: KeySubset, named: dict[str, str], audience: Audience
-) -> Table:
-    # Uniques with and without a key differ by few: the public is not told either.
     rows = tuple(
-        (
-            named[key],
-            *(() if audience.public else (f"{one.uniques:,}",)),
-            matches(one.exact),
-            percent(1 - one.exact / whole.exact if whole.exact else 0.0),
-        )
+        (named[key], f"{one.uniques:,}", matches(one.exact), _taken(one, whole))
         for key, one in left
     )
-    counted = () if audience.public else ("unique records",)
-    head = ("key left out", *counted, "correct matches", "risk taken away")
-    return Table("The risk without one key", head, rows)
+    head = ("key left out", "unique records", "correct matches", "risk taken away")
+    yield Beside(drawn, Table("The risk without one key", head, rows))
+    helping = [named[key] for key, _ in worst.better_without]
+    if helping:
+        yield Text(
+            f"An intruder would do better without {' or '.join(helping)}: after protection"
+            f" {'this key is' if len(helping) == 1 else 'these keys are'} wrong more often than"
+            f" {'it helps' if len(helping) == 1 else 'they help'}.",
+            "Caution",
+        )
 
 
 def _model(found: Assessment) -> Iterator[Block]:
@@ -271,10 +334,11 @@ def _model(found: Assessment) -> Iterator[Block]:
         for step in risk.search.path
     )
     head = ("term added", "parameters", "z1", "z2", "tau2, unadjusted")
-    yield Table("The models that were tried, in order", head, rows)
+    tried = Table("The models that were tried, in order", head, rows)
+    yield Fold(f"The path of the search: {len(rows)} models", (tried,))
 
 
-def _loss(found: Assessment, audience: Audience) -> Iterator[Block]:
+def _loss(found: Assessment) -> Iterator[Block]:
     if found.tables:
         rows = []
         for one in found.tables:
@@ -291,15 +355,14 @@ def _loss(found: Assessment, audience: Audience) -> Iterator[Block]:
     moved = tuple(
         (
             titled(data, name),
-            *((percent(share),) if audience.shows_rates else ()),
+            percent(share),
             percent(variation),
             f"{hellinger:.3f}",
         )
         for name, share, variation, hellinger in found.losses.margins().iter_rows()
         if share > 0
     )
-    if moved:
-        rate = ("records changed",) if audience.shows_rates else ()
-        head = ("key", *rate, "total variation", "Hellinger")
-        yield Table("Keys that were changed, and how far their counts moved", head, moved)
-    yield Figure("RAAD of every two-way table of the keys: 100 is unchanged", found.losses.plot())
+    drawn = Figure("RAAD of every two-way table of the keys: 100 is unchanged", found.losses.plot())
+    head = ("key", "records changed", "total variation", "Hellinger")
+    caption = "Keys that were changed, and how far their counts moved"
+    yield Beside(drawn, Table(caption, head, moved)) if moved else drawn

@@ -3,67 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from maskmeter.evidence.assessment import HALF
+from maskmeter.evidence.assessment import HALF, UNUSABLE
 from maskmeter.perturb import Pram, Swap
 from maskmeter.risk import EstimatedRisk
 from maskmeter.strata import By
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from maskmeter.evidence.assessment import Assessment, ScenarioRisk
     from maskmeter.microdata import Microdata
+    from maskmeter.perturb import Release
     from maskmeter.perturb.step import Step
+    from maskmeter.risk import Risk
 
 
-@dataclass(frozen=True)
-class Audience:
-    """Who reads: the agency, or the public, who see no small count and no rate unless wanted."""
-
-    public: bool
-    smallest: int = 10
-    rates: bool = False
-
-    @property
-    def shows_rates(self) -> bool:
-        """Whether shares of changed records may be told."""
-        return self.rates or not self.public
-
-    def count(self, number: int) -> str:
-        """Return a count of records; the public is not told a small one.
-
-        >>> Audience(public=True).count(3), Audience(public=False).count(3)
-        ('fewer than 10', '3')
-        """
-        return f"fewer than {self.smallest}" if self.hides(number) else f"{number:,}"
-
-    def counts(self, numbers: list[int]) -> list[str]:
-        """Return counts beside each other; the public is not told small differences either.
-
-        >>> Audience(public=True).counts([171, 169, 2750])
-        ['about 170', 'about 170', '2,750']
-        """
-        told = []
-        for number in numbers:
-            near = any(0 < abs(number - other) < self.smallest for other in numbers)
-            about = round(number / self.smallest) * self.smallest
-            vague = self.public and near and not self.hides(number)
-            told.append(f"about {about:,}" if vague else self.count(number))
-        return told
-
-    def hides(self, number: int) -> bool:
-        """Return True for a count that may not be told, nor what would tell it."""
-        return self.public and 0 < number < self.smallest
-
-
-def told(caution: Warning, audience: Audience) -> str:
-    """Return what speaks against an estimate; the public is told without its figures.
-
-    >>> from maskmeter.errors import FewUniquesWarning
-    >>> told(FewUniquesWarning("There are 3 sample uniques."), Audience(public=True))
-    'There are too few sample uniques to judge a model by.'
-    """
-    return str(type(caution).__doc__) if audience.public else str(caution)
+# What colour each mark of a target has.
+TONES = {"met": "good", "met at the estimate only": "", "not met": "bad", "not assessable": "bad"}
 
 
 def matches(number: float) -> str:
@@ -93,87 +51,101 @@ def titled(data: Microdata, name: str) -> str:
     return name if label == name else f"{label} ({name})"
 
 
-def verdict(found: Assessment, audience: Audience) -> str:
-    """Return the outcome in a few sentences."""
-    return " ".join([headline(found, audience), *qualified(found, audience)])
+def verdict(found: Assessment) -> str:
+    """Return the outcome in a few sentences: the target first, then the figure, then the cautions."""
+    return " ".join([*target_sentence(found), headline(found), *qualified(found)])
 
 
-def told_counts(found: Assessment, audience: Audience) -> dict[int, str]:
-    """Return how the counts of a report are told: one that differs little from another is rounded."""
-    risks = [risk for one in found.scenarios for risk in (one.before, one.risk) if risk is not None]
-    numbers = [len(found.released)]
-    numbers += [number for risk in risks for number in (risk.uniques, risk.above(HALF))]
-    return dict(zip(numbers, audience.counts(numbers), strict=True))
-
-
-def headline(found: Assessment, audience: Audience) -> str:
-    """Return the outcome in one sentence."""
-    worst, risk, told = found.worst, found.worst.risk, told_counts(found, audience)
+def headline(found: Assessment) -> str:
+    """Return the risk in one sentence, or why no figure can be given."""
+    if not found.assessable:
+        return _not_assessable(found)
+    worst, risk = found.worst, found.worst.risk
     if not risk.uniques:
-        return "No record is unique on the keys, so that none can be matched with certainty."
-    if audience.hides(risk.uniques):
-        return f"{told[risk.uniques].capitalize()} records are unique on the keys and could be matched."
+        return "No record is unique on the keys, so no unique match can be made."
     several = len(found.scenarios)
     where = f"In the worst of {several} scenarios ({worst.name}), about" if several > 1 else "About"
+    unique = "unique record" if risk.uniques == 1 else "unique records"
+    sure = risk.above(HALF)
     return (
-        f"{where} {matches(risk.total)} of {told[risk.uniques].removeprefix('about ')} unique records"
-        f" could be matched correctly; {told[risk.above(HALF)]} of them with probability over one half."
+        f"{where} {matches(risk.total)} of {risk.uniques:,} {unique} could be matched correctly;"
+        f" {sure:,} of them {'has' if sure == 1 else 'have'} a better than even chance of a correct"
+        " match."
     )
 
 
-def qualified(found: Assessment, audience: Audience) -> list[str]:
-    """Return what stands beside the outcome: how sure it is, what it was, and the target."""
-    worst, before, told = found.worst, found.worst.before, told_counts(found, audience)
-    shown = worst.risk.uniques > 0 and not audience.hides(worst.risk.uniques)
+def _not_assessable(found: Assessment) -> str:
+    """Return which model does not fit, and what to do about it."""
+    one = next(one for one in found.scenarios if not one.assessable)
+    named = f" (scenario {one.name})" if len(found.scenarios) > 1 else ""
+    return (
+        f"The risk is not assessable with these keys{named}: the log-linear model does not describe"
+        f" the file (z2 is {one.z2:.1f}; beyond -{UNUSABLE:g} to {UNUSABLE:g} no estimate holds)."
+        " Use fewer or coarser keys, or give the counts of the population."
+    )
+
+
+def qualified(found: Assessment) -> list[str]:
+    """Return what stands beside the outcome: how sure it is, what it was, and who would do better."""
+    worst, before = found.worst, found.worst.before
     lines = []
-    interval = worst.risk.interval
-    if interval is not None and shown:
-        lines.append(
-            f"The approximate 95 % interval is {matches(interval[0])} to {matches(interval[1])};"
-            f" {percent(worst.risk.total / len(found.released))} of all records would be matched."
-        )
-    if before is not None and shown and not audience.hides(before.uniques):
-        lines.append(
-            f"Without protection it would be about {matches(before.total)} of"
-            f" {told[before.uniques]}."
-        )
+    if found.assessable and worst.risk.uniques:
+        if worst.risk.interval is not None:
+            lines.append(
+                f"The approximate 95 % interval is {spoken_interval(worst.risk)};"
+                f" {percent(worst.risk.total / len(found.released))} of all records would be matched."
+            )
+        if before is not None:
+            lines.append(
+                f"Without protection it would be about {matches(before.total)} of"
+                f" {before.uniques:,}."
+            )
+    return [*lines, *reservations(found)]
+
+
+def reservations(found: Assessment) -> list[str]:
+    """Return what a reader of the figures must know as well."""
+    lines = []
     if found.release is not None and not found.release.changed.any():
         lines.append("No record was changed: the protected file is the one that was read.")
-    if found.target is not None:
-        lines.append(_aim(found))
-    if not audience.public:
-        lines += _ignoring(worst)
+    if found.assessable and found.worst.better_without:
+        lines.append(_ignoring(found.worst))
     return lines
 
 
-def _ignoring(worst: ScenarioRisk) -> list[str]:
+def spoken_interval(risk: Risk) -> str:
+    """Return an interval as one would say it."""
+    low, high = risk.interval or (risk.total, risk.total)
+    return f"{matches(low)} to {matches(high)}"
+
+
+def _ignoring(worst: ScenarioRisk) -> str:
     """Return what an intruder would gain who ignores a key that misleads."""
-    if not worst.better_without:
-        return []
     key, one = worst.better_without[0]
     share = percent(one.exact / one.uniques) if one.uniques else "0%"
-    return [
-        (
-            f"An intruder who ignores {key} would do better: about {matches(one.exact)} of"
-            f" {one.uniques:,} unique records ({share})."
-        )
-    ]
+    return (
+        f"An intruder who ignores {key} would do better: about {matches(one.exact)} of"
+        f" {one.uniques:,} unique records ({share})."
+    )
 
 
-def _aim(found: Assessment) -> str:
-    """Return whether the target is met, and by which figure."""
-    target, estimated = found.target, isinstance(found.worst.risk, EstimatedRisk)
-    failing = [
-        one.name
-        for one in found.scenarios
-        if target is not None and one.risk.upper > target.most(one.risk.uniques)
-    ]
-    upper = " at the upper end of the interval" if estimated else ""
-    if not failing:
-        everywhere = " in every scenario" if len(found.scenarios) > 1 else ""
-        return f"The target of {target} is met{everywhere}{', also' + upper if upper else ''}."
-    where = f" in {', '.join(failing)}" if len(found.scenarios) > 1 else ""
-    return f"The target of {target} is not met{where}{upper}."
+def target_sentence(found: Assessment) -> list[str]:
+    """Return whether the target is met, by which figure and where it is not; nothing without one."""
+    target, mark = found.target, found.mark
+    if target is None or mark is None:
+        return []
+    several = len(found.scenarios) > 1
+    failing = [one.name for one in found.scenarios if one.mark(target) == mark]
+    where = f" in {', '.join(failing)}" if several else ""
+    estimated = isinstance(found.worst.risk, EstimatedRisk)
+    ends = {
+        "met": f"is met{' in every scenario' if several else ''}"
+        + (" at the upper end of the interval" if estimated else ""),
+        "met at the estimate only": f"is met by the estimate, but not by the upper end of its interval{where}",
+        "not met": f"is not met{where}",
+        "not assessable": "cannot be checked",
+    }
+    return [f"The target of {target} {ends[mark]}."]
 
 
 def sampling(data: Microdata) -> str:
@@ -193,34 +165,63 @@ def sampling(data: Microdata) -> str:
     return " and ".join(parts) or "not stated"
 
 
-def step_in_words(step: Step, audience: Audience) -> str:
-    """Return what a step does.
+@dataclass(frozen=True)
+class Changed:
+    """What a step did: how many of the records it changed, and which share was asked for."""
 
-    >>> step_in_words(Swap("lad", rate=0.2, within=("sex",)), Audience(public=False))
-    'Swapping of lad: 20% of the records exchange it with another record of the same sex.'
+    records: int
+    changed: int
+    asked: float
+
+    @classmethod
+    def by(cls, step: Step, release: Release) -> Changed:
+        """Return what a step of a release did, over all its groups."""
+        done = [rate for rate in release.reported if rate.step == step.label]
+        records = sum(rate.records for rate in done)
+        changed = round(sum(rate.achieved * rate.records for rate in done))
+        asked = sum(rate.asked * rate.records for rate in done) / max(records, 1)
+        return cls(records, changed, asked)
+
+    def __str__(self) -> str:
+        """Return the share that was achieved, and the one asked for where it is another.
+
+        >>> str(Changed(1000, 100, 0.1)), str(Changed(1000, 32, 0.1))
+        ('10% of the records', '3.2% of the records (10% asked for)')
+        """
+        achieved, asked = percent(self.changed / max(self.records, 1)), percent(self.asked)
+        return f"{achieved} of the records" + ("" if achieved == asked else f" ({asked} asked for)")
+
+
+def steps_in_words(release: Release, share: Callable[[Changed], str] = str) -> tuple[str, ...]:
+    """Return what each step did; `share` says how many records it changed.
+
+    >>> import polars as pl, maskmeter as mm
+    >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f", "m"] * 50})
+    >>> sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
+    >>> steps_in_words(mm.Swap("lad", rate=0.2).apply(sample, rng=2010))
+    ('Swapping of lad: 20% of the records exchanged it with another record.',)
+    """
+    steps = () if release.provenance is None else release.provenance.steps
+    return tuple(step_in_words(step, share(Changed.by(step, release))) for step in steps)
+
+
+def step_in_words(step: Step, share: str) -> str:
+    """Return what a step did to a share of the records.
+
+    >>> step_in_words(Swap("lad", rate=0.2, within=("sex",)), "some records")
+    'Swapping of lad: some records exchanged it with another record of the same sex.'
     """
     if isinstance(step, Swap):
         within = f" of the same {' and '.join(step.within)}" if step.within else ""
-        who = _share(step.rate, audience)
         return (
-            f"Swapping of {' and '.join(step.key)}: {who} exchange it with another record{within}."
+            f"Swapping of {' and '.join(step.key)}: {share} exchanged it with another record"
+            f"{within}."
         )
     if isinstance(step, Pram):
         keys = ", ".join(" and ".join(names) for names in step.targets)
         kind = "Invariant PRAM" if step.invariant else "PRAM"
-        if step.stay is None:
-            return f"{kind} of {keys}: it is redrawn from a given matrix."
-        left = step.stay.map(lambda stay: 1 - stay) if isinstance(step.stay, By) else 1 - step.stay
-        return f"{kind} of {keys}: it is redrawn so that {_share(left, audience)} change."
-    return f"{step.label}."
-
-
-def _share(rate: Any, audience: Audience) -> str:  # noqa: ANN401 - a number or By
-    if not audience.shows_rates:
-        return "some records"
-    if isinstance(rate, By):
-        return f"a share of the records that differs by {' and '.join(rate.keys)}"
-    return f"{percent(rate)} of the records"
+        return f"{kind} of {keys}: redrawing it changed {share}."
+    return f"{step.label}: changed {share}."
 
 
 def assumptions(scenario: ScenarioRisk, found: Assessment) -> tuple[str, ...]:
@@ -232,9 +233,8 @@ def assumptions(scenario: ScenarioRisk, found: Assessment) -> tuple[str, ...]:
     )
     if scenario.keys != found.released.space.names:
         listed.append(
-            "Steps, and sampling fractions, that depend on keys which the intruder does not know"
-            " count with their average over records that are alike in what is known: an"
-            " approximation."
+            "Steps and sampling fractions that depend on keys the intruder does not know are averaged"
+            " over records that agree on the known keys: an approximation."
         )
     return tuple(dict.fromkeys(listed))
 

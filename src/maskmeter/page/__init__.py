@@ -75,7 +75,48 @@ class Figure:
     chart: Any
 
 
-Block: TypeAlias = Text | Points | Terms | Table | Figure
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that a reader opens with a click on a title, and that paper leaves out; no charts."""
+
+    title: str
+    blocks: tuple[Text | Points | Terms | Table, ...]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Two blocks, the wider first, beside each other where there is room."""
+
+    wider: Figure | Table
+    other: Figure | Table
+
+
+Block: TypeAlias = Text | Points | Terms | Table | Figure | Fold | Beside
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A figure of the first screen: what it is, the figure, and what stands below it."""
+
+    name: str
+    figure: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Top:
+    """The first screen: a mark such as "met", the sentence to read if only one is read, and the rest.
+
+    `tone` colours the mark: "good", "bad" or "" for neither. `facts` stand in a row below the
+    words, `blocks` below them.
+    """
+
+    lead: str
+    mark: str = ""
+    tone: str = ""
+    under: str = ""
+    facts: tuple[Fact, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,10 +129,9 @@ class Section:
 
 def render(
     title: str,
-    lead: str,
+    top: Top | str,
     sections: Sequence[Section],
     *,
-    under: str = "",
     classification: str = "",
     footer: str = "",
 ) -> str:
@@ -99,8 +139,8 @@ def render(
 
     Parameters
     ----------
-    lead
-        The sentence to read if only one is read: it is set largest. `under` stands below it.
+    top
+        The first screen, or only its lead.
     classification
         Who may see the page: on top of it, and at the foot of every printed sheet.
     footer
@@ -114,16 +154,16 @@ def render(
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.tests["of"] = lambda block, kind: type(block).__name__ == kind
-    blocks = [block for section in sections for block in section.blocks]
-    specs = [_spec(block.chart) for block in blocks if isinstance(block, Figure)]
+    top = Top(top) if isinstance(top, str) else top
+    blocks = [*top.blocks, *(block for section in sections for block in section.blocks)]
+    specs = [_spec(figure.chart) for figure in figures(blocks)]
     scripts = []
     if specs:
         drawing = environment.from_string(_asset("page.js")).render(specs=specs, colours=_names())
         scripts = [_bundle(), drawing]
     return environment.from_string(_asset("page.html")).render(
         title=title,
-        lead=lead,
-        under=under,
+        top=top,
         classification=classification,
         footer=footer,
         sections=sections,
@@ -133,6 +173,16 @@ def render(
         scripts=scripts,
         hashes=[b64encode(sha256(one.encode()).digest()).decode() for one in scripts],
     )
+
+
+def figures(blocks: Sequence[Block]) -> list[Figure]:
+    """Return the charts of some blocks, in order."""
+    inside = [
+        part
+        for block in blocks
+        for part in ((block.wider, block.other) if isinstance(block, Beside) else (block,))
+    ]
+    return [part for part in inside if isinstance(part, Figure)]
 
 
 def _asset(name: str) -> str:

@@ -17,7 +17,7 @@ from maskmeter.errors import FileError
 from maskmeter.formats.atomic import check_folder, whole
 from maskmeter.manykeys import binary_keys_experiment
 from maskmeter.microdata import read
-from maskmeter.page import Block, Figure, Section, Table, Text, render
+from maskmeter.page import Block, Figure, Section, Table, Text, Top, render
 from maskmeter.paper import findings
 from maskmeter.paper.tables import BINS, METHODS, RATES, Study, aimed, designs
 from maskmeter.perturb import Pram, Swap
@@ -236,7 +236,7 @@ class Paper:
             " figures cannot be equal."
         )
         texts = {
-            "paper.html": render("The paper, re-run", lead, self.sections(), under=under),
+            "paper.html": render("The paper, re-run", Top(lead, under=under), self.sections()),
             "paper.json": json.dumps(self.as_data(), indent=1),
         }
         written = []

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter._random import RandomSource, seed_of
-from maskmeter.errors import InputError, MatrixError, PerturbationError
+from maskmeter.errors import InputError, MaskmeterWarning, MatrixError, PerturbationError
 from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import (
     Mechanism,
@@ -60,6 +60,7 @@ class Release:
     misclassification: Mechanism
     provenance: Provenance | None = None
     reported: tuple[Rate, ...] = ()
+    cautions: tuple[MaskmeterWarning, ...] = ()
 
     def __post_init__(self) -> None:
         """Put the misclassification on the file's keys, and check that it fits the moves."""

@@ -1,0 +1,238 @@
+"""The page for the public: what was done, how much risk is left, and what that rests on.
+
+It may say less than the agency's report, never anything better: risks are rounded up, and no figure
+on it tells a small count. Counts go into it rounded, and nothing else is computed from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import TYPE_CHECKING
+
+from maskmeter.evidence.words import (
+    NOT_ASSESSED,
+    TONES,
+    assumptions,
+    percent,
+    steps_in_words,
+    target_sentence,
+    titled,
+)
+from maskmeter.page import Points, Section, Table, Text, Top
+from maskmeter.risk import EstimatedRisk
+from maskmeter.strata import By
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maskmeter.evidence.assessment import Assessment
+    from maskmeter.microdata import Microdata
+    from maskmeter.page import Block
+    from maskmeter.risk import Risk
+
+_DRIVING = 3  # keys that are named as those that carry the risk
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the public may see: no count below `smallest`, and rates of change only if wanted."""
+
+    smallest: int = 10
+    rates: bool = False
+
+    def count(self, number: float) -> str:
+        """Return a count of records, rounded down to a multiple of the smallest.
+
+        >>> Policy().count(3), Policy().count(2752), Policy().count(0)
+        ('fewer than 10', 'about 2,750', '0')
+        """
+        return self._told(number, floor(number / self.smallest))
+
+    def matches(self, number: float) -> str:
+        """Return correct matches to expect, rounded up to a multiple of the smallest.
+
+        >>> Policy().matches(6.0), Policy().matches(68.9)
+        ('fewer than 10', 'about 70')
+        """
+        return self._told(number, ceil(number / self.smallest))
+
+    def share(self, part: float, whole: float) -> str:
+        """Return a share that is no smaller than the true one, from the rounded numbers alone.
+
+        >>> Policy().share(68.9, 2752), Policy().share(6.0, 2752), Policy().share(6.0, 8)
+        ('2.6%', 'at most 0.4%', 'not shown')
+        """
+        below = floor(whole / self.smallest) * self.smallest
+        if not below:
+            return "not shown"
+        above = ceil(part / self.smallest) * self.smallest
+        told = percent(min(ceil(1000 * above / below) / 1000, 1.0))
+        return told if part >= self.smallest or not part else f"at most {told}"
+
+    def loss(self, loss: float, records: int) -> str:
+        """Return a loss in percent, rounded up so that it tells of no fewer than `smallest` records.
+
+        >>> Policy().loss(4.3, 14_662), Policy().loss(4.3, 200)
+        ('5', '5')
+        >>> Policy().loss(5.3, 200)
+        '10'
+        """
+        step = max(1.0, 100 * self.smallest / records)
+        return f"{ceil(loss / step - 1e-9) * step:.0f}"
+
+    def _told(self, number: float, multiple: int) -> str:
+        if not number:
+            return "0"
+        if number < self.smallest:
+            return f"fewer than {self.smallest}"
+        exact = "" if self.smallest == 1 else "about "
+        return f"{exact}{multiple * self.smallest:,}"
+
+
+def public_top(found: Assessment, policy: Policy) -> Top:
+    """Return the first screen of the page."""
+    mark = found.mark
+    if mark == "not assessable":
+        lead = "The risk could not be assessed with these keys: no model describes the file."
+        return Top(lead, mark.capitalize(), TONES[mark])
+    under = " ".join([*_beside(found, policy), *target_sentence(found)])
+    if mark is None:
+        return Top(_lead(found, policy), under=under)
+    return Top(_lead(found, policy), f"Target {mark}", TONES[mark], under)
+
+
+def _lead(found: Assessment, policy: Policy) -> str:
+    """Return the risk in one sentence."""
+    risk = found.worst.risk
+    if not risk.uniques:
+        return "No record is unique on the keys, so no unique match can be made."
+    if risk.uniques < policy.smallest:
+        return f"{policy.count(risk.uniques).capitalize()} records are unique on the keys and could be matched."
+    several = len(found.scenarios)
+    told = f"{policy.matches(risk.total)} of {policy.count(risk.uniques)}"
+    told = f"in the worst of {several} scenarios, {told}" if several > 1 else told
+    share = policy.share(risk.total, risk.uniques)
+    return f"{told[0].upper()}{told[1:]} unique records could be matched correctly ({share})."
+
+
+def _beside(found: Assessment, policy: Policy) -> Iterator[str]:
+    """Yield how sure the risk is, what it was, and who would do better."""
+    worst, before = found.worst, found.worst.before
+    if worst.risk.uniques < policy.smallest:
+        return
+    if worst.risk.interval is not None:
+        low, high = worst.risk.interval
+        yield f"The approximate 95 % interval goes from {policy.count(low)} to {policy.matches(high)}."
+    if before is not None and before.uniques >= policy.smallest:
+        # Rounded down: a larger risk before would make the protection look better.
+        yield (
+            f"Without protection it would be {policy.count(before.total)} of"
+            f" {policy.count(before.uniques)}."
+        )
+    for key, one in worst.better_without[:1]:
+        yield (
+            f"An intruder who ignores {key} would do better: {policy.matches(one.exact)} of"
+            f" {policy.count(one.uniques)} unique records."
+        )
+
+
+def public_sections(found: Assessment, policy: Policy) -> list[Section]:
+    """Return the sections of the page; those that have nothing to say are left out."""
+    parts = (
+        ("What was assessed", _what(found)),
+        ("How the file was protected", _how(found, policy)),
+        ("The risk", _risk(found, policy)),
+        ("What protection costs", _loss(found, policy)),
+        ("What was not assessed", iter([Points(NOT_ASSESSED)])),
+    )
+    listed = [Section(title, tuple(blocks)) for title, blocks in parts]
+    return [section for section in listed if section.blocks]
+
+
+def _what(found: Assessment) -> Iterator[Block]:
+    data = found.released
+    yield Text(
+        f"A file of {len(data):,} records with {len(data.space.keys)} keys, sampled with"
+        f" {_sampling(data)}."
+    )
+    rows = tuple((titled(data, key.name), f"{key.size:,}") for key in data.space.keys)
+    yield Table("The keys that an intruder may know", ("key", "categories"), rows)
+    if len(found.scenarios) > 1:
+        yield Points(tuple(f"{one.name}: {', '.join(one.keys)}." for one in found.scenarios))
+    yield Text("The figures rest on this:")
+    yield Points(assumptions(found.worst, found))
+
+
+def _sampling(data: Microdata) -> str:
+    if data.fraction is None:
+        return "survey weights" if data.weights is not None else "a fraction that is not stated"
+    if isinstance(data.fraction, By):
+        return f"a fraction that differs by {', '.join(data.fraction.keys)}"
+    return f"a fraction of {percent(data.fraction)}"
+
+
+def _how(found: Assessment, policy: Policy) -> Iterator[Block]:
+    release = found.release
+    if release is None:
+        return
+    listed = steps_in_words(release, lambda rate: _changed(rate.changed, rate.records, policy))
+    if listed:
+        yield Points(listed)
+    if policy.rates:
+        told = _changed(int(release.changed.sum()), len(release.changed), policy)
+        yield Text(f"In all, {told} were changed in some key.")
+
+
+def _changed(number: int, records: int, policy: Policy) -> str:
+    """Return how many records were changed, if the public may know."""
+    if not policy.rates:
+        return "some records"
+    if 0 < number < policy.smallest:
+        return f"{policy.count(number)} records"
+    below = floor(number / policy.smallest) * policy.smallest
+    return f"about {percent(below / records)} of the records"
+
+
+def _risk(found: Assessment, policy: Policy) -> Iterator[Block]:
+    if not found.assessable:
+        return
+    rows = []
+    for one in found.scenarios:
+        if one.before is not None:
+            low = policy.count(one.before.total) if one.before.uniques >= policy.smallest else ""
+            rows.append((f"{one.name}, unprotected", policy.count(one.before.uniques), low, ""))
+        name = one.name if one.before is None else f"{one.name}, protected"
+        rows.append((name, *_measured(one.risk, policy)))
+    head = ("scenario", "unique records", "correct matches", "share")
+    yield Table("Correct matches to expect among the unique records", head, tuple(rows))
+    left = sorted(found.worst.left_out, key=lambda pair: pair[1].exact)
+    if len(left) > _DRIVING and found.worst.risk.uniques >= policy.smallest:
+        named = ", ".join(titled(found.released, key) for key, _ in left[:_DRIVING])
+        yield Text(f"The keys that carry most of the risk: {named}.")
+    risk = found.worst.risk
+    if isinstance(risk, EstimatedRisk):
+        yield Text(risk.search.summary().replace("\n", " "))
+    for caution in found.cautions:
+        yield Text(str(type(caution).__doc__), "Caution")
+
+
+def _measured(risk: Risk, policy: Policy) -> tuple[str, str, str]:
+    if 0 < risk.uniques < policy.smallest:  # where each match is right they would be the same
+        return policy.count(risk.uniques), "not shown", "not shown"
+    share = policy.share(risk.total, risk.uniques) if risk.uniques else "none"
+    return policy.count(risk.uniques), policy.matches(risk.total), share
+
+
+def _loss(found: Assessment, policy: Policy) -> Iterator[Block]:
+    if not found.tables:
+        return
+    records = len(found.released)
+    rows = tuple(
+        (
+            f"{titled(found.released, one.rows.name)} x {titled(found.released, one.columns.name)}",
+            policy.loss(100 - one.raad, records),
+        )
+        for one in found.tables
+    )
+    yield Table("Information loss of tables, in percent", ("table", "at most"), rows)
