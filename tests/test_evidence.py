@@ -201,7 +201,7 @@ def test_the_first_screen_has_the_decision(found):
         "Records changed",
     ]
     low, high = found.worst.before.interval
-    assert facts["Matches, unprotected"].note.startswith(f"{low:.0f} to {high:.0f}")
+    assert facts["Matches, unprotected"].note.startswith(f"interval {low:.0f} to {high:.0f}")
     (both,) = first.blocks
     assert "RS20" in json.dumps(both.wider.chart.to_dict())
     assert len(both.other.rows) == 3

@@ -73,7 +73,7 @@ def _facts(found: Assessment) -> Iterator[Fact]:
 
 
 def _fact(name: str, risk: Risk) -> Fact:
-    sure = "exact" if risk.interval is None else f"{spoken_interval(risk)} (95 % interval)"
+    sure = "exact" if risk.interval is None else f"interval {spoken_interval(risk)}"
     note = f"{sure}; {percent(risk.share)} of {risk.uniques:,} unique records"
     return Fact(name, matches(risk.total), note)
 
