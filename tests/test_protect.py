@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import maskmeter as mm
-from maskmeter.errors import FileError
+from maskmeter.errors import FileError, RateWarning
 from maskmeter.formats import atomic
 from worlds import FILE_SPACE as SPACE
 
@@ -382,3 +382,24 @@ def test_two_swaps_of_one_key_can_be_assessed_when_the_population_has_more_categ
     release = mm.protect(DATA, steps, rng=1)
 
     assert mm.exact_risk(release, population).total >= 0
+
+
+def test_a_release_keeps_what_its_steps_warned_of():
+    """Said once when it is made, and kept for those who report on it, whichever keys they see."""
+    people = pl.DataFrame({"lad": ["a"] * 90 + ["b"] * 10, "sex": ["f", "m"] * 50})
+    sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
+    with pytest.warns(RateWarning) as caught:
+        release = mm.protect(sample, [mm.Pram("sex", 0.9), mm.Swap("lad", 0.6)], rng=1)
+
+    assert len(caught) == 1
+    (caution,) = release.cautions
+    assert isinstance(caution, RateWarning)
+    assert str(caution).startswith("12 records were swapped where 60 were asked for.")
+    assert release.project(["lad"]).cautions == release.cautions
+    assert mm.protect(sample, [mm.Pram("sex", 0.9)], rng=1).cautions == ()
+    assert release.changed_by_key["lad"] == 0.12
+
+
+def test_steps_name_the_keys_that_they_change():
+    assert mm.Swap(("lad", "ward"), 0.1, within=("sex",)).perturbed_keys == ("lad", "ward")
+    assert mm.Pram(["age", ("lad", "ward")], 0.8).perturbed_keys == ("age", "lad", "ward")

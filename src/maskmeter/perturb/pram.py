@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -143,6 +142,11 @@ class Pram:
         key = repr(keys[0]) if len(keys) == 1 else repr(keys)
         return f"Pram({key}, {how}{blend}{margins}{moves}, label={self.label!r})"
 
+    @property
+    def perturbed_keys(self) -> tuple[str, ...]:
+        """The keys that are redrawn."""
+        return tuple(name for names in self.targets for name in names)
+
     def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
         """Return the release of a file with only this step applied."""
         return protect(data, [self], rng=rng)
@@ -159,8 +163,7 @@ class Pram:
         rates = tuple(
             rate for plan in plans for rate in plan.rates(self.label, data, codes, several=several)
         )
-        _warn_if_short(rates)
-        return Perturbed(codes, matrices, rates)
+        return Perturbed(codes, matrices, rates, _shortfall(rates))
 
     def mechanism(self, table: KeyTable) -> Mechanism:
         """Return the misclassification that this step makes of a file with these counts.
@@ -328,13 +331,15 @@ def _without_forbidden(P: Array, allowed: NDArray[np.bool_]) -> Array:
     return kept
 
 
-def _warn_if_short(rates: tuple[Rate, ...]) -> None:
+def _shortfall(rates: tuple[Rate, ...]) -> tuple[RateWarning, ...]:
+    """Return a caution when a share that was asked for is out of reach."""
     far = [rate for rate in rates if abs(rate.expected - rate.asked) > _NOTICEABLE]
-    if far:
-        worst = max(far, key=lambda rate: abs(rate.expected - rate.asked))
-        message = (
-            f"In {len(far):,} of {len(rates):,} strata the share asked for is out of reach of an"
-            f" invariant matrix made in this way: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
-            f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
-        )
-        warnings.warn(message, RateWarning, stacklevel=4)
+    if not far:
+        return ()
+    worst = max(far, key=lambda rate: abs(rate.expected - rate.asked))
+    message = (
+        f"In {len(far):,} of {len(rates):,} strata the share asked for is out of reach of an"
+        f" invariant matrix made in this way: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
+        f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
+    )
+    return (RateWarning(message),)

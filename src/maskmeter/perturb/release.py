@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskmeter.errors import MaskmeterWarning
     from maskmeter.microdata import Microdata
     from maskmeter.perturb.step import Rate, Step
 
@@ -45,7 +47,8 @@ class Release:
     """The original file, the released one, and the misclassification that made it.
 
     `mm.protect` makes one and says how in `provenance`; a file that was perturbed elsewhere can be
-    put beside its original by hand.
+    put beside its original by hand. `cautions` are what its steps warned of, such as records that
+    found no partner.
 
     >>> import polars as pl, maskmeter as mm
     >>> sample = mm.read(pl.DataFrame({"sex": ["f", "m"]}), keys=["sex"], fraction=0.1)
@@ -113,6 +116,19 @@ class Release:
         return changed
 
     @property
+    def changed_by_key(self) -> dict[str, float]:
+        """Share of the records that differ from the original in each key.
+
+        >>> import polars as pl, maskmeter as mm
+        >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f"] * 50 + ["m"] * 50})
+        >>> sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
+        >>> mm.Swap("lad", rate=0.2).apply(sample, rng=2010).changed_by_key
+        {'lad': 0.2, 'sex': 0.0}
+        """
+        shares = (self.original.codes != self.released.codes).mean(axis=0).tolist()
+        return dict(zip(self.original.space.names, shares, strict=True))
+
+    @property
     def rates(self) -> pl.DataFrame:
         """Share of records changed: asked for, expected and achieved, per step and stratum."""
         columns = ("step", "stratum", "records", "asked", "expected", "achieved")
@@ -137,7 +153,7 @@ class Release:
             self.misclassification, names, true=self.original.codes, weights=self.original.weights
         )
         released = original.with_codes(self.released.project(names).codes)
-        return Release(original, released, seen.on(original))
+        return Release(original, released, seen.on(original), cautions=self.cautions)
 
     def write(self, path: str | Path) -> None:
         """Write the released file: the user's own columns, with only the perturbed keys changed.
@@ -174,13 +190,17 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     seed = seed_of(rng)
     current, mechanism = data, Misclassification({}).on(data)
     reported: list[Rate] = []
+    cautions: list[MaskmeterWarning] = []
     for step in steps:
         perturbed = step.perturb(current, seed=seed)
         mechanism = mechanism.then(Misclassification(perturbed.matrices))
         current = current.with_codes(perturbed.codes)
         reported += perturbed.rates
+        cautions += perturbed.cautions
+    for caution in cautions:
+        warnings.warn(caution, stacklevel=2)
     provenance = Provenance(steps, seed, data.fingerprint(), _versions())
-    return Release(data, current, mechanism, provenance, tuple(reported))
+    return Release(data, current, mechanism, provenance, tuple(reported), tuple(cautions))
 
 
 def _checked_steps(given: Sequence[Step]) -> tuple[Step, ...]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskmeter.errors import MaskmeterWarning
     from maskmeter.keys import Codes, Key, KeySpace
     from maskmeter.microdata import Microdata
     from maskmeter.misclassification.product import Crossed, Declared
@@ -42,11 +43,12 @@ class Rate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Perturbed:
-    """What a step gives back: new codes, the misclassification that they have, and its rates."""
+    """What a step gives back: new codes, their misclassification, its rates, and its cautions."""
 
     codes: Codes
     matrices: dict[Crossed, Declared]
     rates: tuple[Rate, ...]
+    cautions: tuple[MaskmeterWarning, ...] = ()
 
 
 class Step(Protocol):
@@ -55,6 +57,10 @@ class Step(Protocol):
     @property
     def label(self) -> str:
         """The name of the step and of its random streams."""
+
+    @property
+    def perturbed_keys(self) -> tuple[str, ...]:
+        """The keys that the step changes."""
 
     def perturb(self, data: Microdata, *, seed: int) -> Perturbed:
         """Return the perturbed codes and the misclassification."""

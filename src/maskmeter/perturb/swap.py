@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -99,6 +98,11 @@ class Swap:
         described = "" if self.description == "balanced" else f", description={self.description!r}"
         return f"Swap({key}, rate={self.rate!r}{within}{described}, label={self.label!r})"
 
+    @property
+    def perturbed_keys(self) -> tuple[str, ...]:
+        """The keys that records exchange."""
+        return self.key
+
     def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
         """Return the release of a file with only this step applied."""
         return protect(data, [self], rng=rng)
@@ -113,7 +117,7 @@ class Swap:
         counts = np.bincount(group, minlength=len(rates) * size).reshape(-1, size)
         _check_possible(counts, rates, strata, title=" x ".join(self.key))
         moved = _pairable(_rounded(counts, rates, rng=generator(seed, f"{self.label}/round")))
-        _warn_if_short(counts * rates[:, None], moved, self.description)
+        cautions = _shortfall(counts * rates[:, None], moved, self.description)
         lot = uniforms(seed, f"{self.label}/choose", start=0, stop=len(data))
         chosen = _lowest(lot, group, moved.ravel())
         mixing = generator(seed, f"{self.label}/pair")
@@ -140,7 +144,7 @@ class Swap:
                 strict=True,
             )
         )
-        return Perturbed(codes, {self.key: strata.declare(matrices)}, done)
+        return Perturbed(codes, {self.key: strata.declare(matrices)}, done, cautions)
 
     def _described(self, counts: Integers, rate: float, moved: Integers, moves: Integers) -> Array:
         """Return the matrix that describes the swap of one stratum."""
@@ -214,22 +218,23 @@ def _lowest(lot: Array, group: Integers, number: Integers) -> Integers:
     return order[rank < number[group[order]]]
 
 
-def _warn_if_short(shares: Array, moved: Integers, description: Description) -> None:
-    """Warn when a swap falls short of what was asked for.
+def _shortfall(shares: Array, moved: Integers, description: Description) -> tuple[RateWarning, ...]:
+    """Return a caution when a swap falls short of what was asked for.
 
     One record in a hundred, and one pair, are left to rounding.
     """
     asked, made = shares.sum(), moved.sum()
-    if made < (1 - _NOTICEABLE) * asked - 2:
-        short = int((moved.sum(axis=1) <= shares.sum(axis=1) - 1).sum())
-        told = (
-            "The nominal matrix says what was asked for, and understates the risk: use balanced"
-            if description == "nominal"
-            else "The matrix describes what was done"
-        )
-        message = (
-            f"{made:,} records were swapped where {asked:,.0f} were asked for. In {short:,} of"
-            f" {len(moved):,} strata one category holds more than half of the records to pair, or"
-            f" there are too few of them. {told}; see `rates`."
-        )
-        warnings.warn(message, RateWarning, stacklevel=4)
+    if made >= (1 - _NOTICEABLE) * asked - 2:
+        return ()
+    short = int((moved.sum(axis=1) <= shares.sum(axis=1) - 1).sum())
+    told = (
+        "The nominal matrix says what was asked for, and understates the risk: use balanced"
+        if description == "nominal"
+        else "The matrix describes what was done"
+    )
+    message = (
+        f"{made:,} records were swapped where {asked:,.0f} were asked for. In {short:,} of"
+        f" {len(moved):,} strata one category holds more than half of the records to pair, or"
+        f" there are too few of them. {told}; see `rates`."
+    )
+    return (RateWarning(message),)
