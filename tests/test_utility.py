@@ -13,6 +13,7 @@ from scipy.stats import chi2_contingency
 
 import maskmeter as mm
 from maskmeter.utility import formulas
+from maskmeter.utility.associations import strongest_associations
 from maskmeter.utility.regression import least_squares
 
 tables = arrays(np.float64, (3, 4), elements=st.integers(1, 30).map(float))
@@ -27,6 +28,8 @@ def test_an_unchanged_table_is_ideal(table):
     )
     changes = formulas.relative_change(*[formulas.between_variance(table)] * 2)
     assert np.all((changes == 0) | np.isnan(changes))
+    contrast = formulas.contrast_change(table, table)
+    assert contrast == 0 or np.isnan(contrast)
     assert formulas.total_variation(table, table) == 0
     assert formulas.hellinger(table, table) == pytest.approx(0, abs=1e-7)
 
@@ -42,10 +45,20 @@ def test_measures_are_what_the_paper_prints(before, after):
     chi2 = chi2_contingency(before, correction=False).statistic
     assert formulas.cramers_v(before) == pytest.approx(np.sqrt(chi2 / before.sum() / 2), abs=1e-9)
 
+    assert formulas.independence_p(before, before.sum()) == pytest.approx(
+        chi2_contingency(before, correction=False).pvalue, abs=1e-9
+    )
+
+    between = {"before": [], "after": []}
     for column in range(4):
-        overall = before[:, column].sum() / before.sum()
-        wanted = sum((row[column] / row.sum() - overall) ** 2 for row in before) / 2
-        assert formulas.between_variance(before)[column] == pytest.approx(wanted)
+        for name, table in (("before", before), ("after", after)):
+            overall = table[:, column].sum() / table.sum()
+            wanted = sum((row[column] / row.sum() - overall) ** 2 for row in table) / 2
+            between[name].append(wanted)
+            assert formulas.between_variance(table)[column] == pytest.approx(wanted)
+    if sum(between["before"]) > 1e-6:
+        ratio = sum(between["after"]) / sum(between["before"])
+        assert formulas.contrast_change(before, after) == pytest.approx(100 * (ratio**0.5 - 1))
 
 
 @given(tables, tables)
@@ -90,6 +103,108 @@ def test_a_random_swap_loses_what_closed_forms_expect(rate, seed):
     assert loss.rcv != pytest.approx(100 * (1 - rate - 1), abs=1.0 if rate < 0.5 else 0)
 
 
+def test_the_worst_measure_sees_what_raad_does_not(census, seed):
+    """Means of ten draws of the census, within six standard errors of those of sixty.
+
+    100 - RAAD calls a swap of all records a loss of 23; their districts differ by 83 % less.
+    """
+    people = mm.bernoulli_sample(census, fraction=0.01, rng=2010)
+    sample = mm.read(people, keys=["lad", "ethnicity"], fraction=0.01)
+    aimed = mm.by("ethnicity", {"White British": 0.07}, otherwise=1.0)
+    measured = {  # rate: worst, its deviation in one draw, 100 - RAAD
+        0.1: (10.7, 1.10, 2.6), 0.2: (21.5, 1.41, 4.8), 0.5: (54.1, 2.30, 11.5),
+        1.0: (83.0, 2.04, 22.6), aimed: (3.8, 0.23, 3.8),
+    }  # fmt: skip
+    for rate, (worst, deviation, distance) in measured.items():
+        step = mm.Swap("lad", rate=rate)
+        releases = [step.apply(sample, rng=seed + draw) for draw in range(10)]
+        losses = [mm.information_loss(one, rows="lad", columns="ethnicity") for one in releases]
+        found = np.mean([one.worst for one in losses])
+        assert found == pytest.approx(worst, abs=6 * deviation / np.sqrt(10))
+        assert 100 - np.mean([one.raad for one in losses]) == pytest.approx(distance, abs=1.0)
+
+
+def test_without_an_association_only_the_cells_count():
+    """Of two columns that have nothing to do with each other V and contrast measure noise."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"lad": rng.integers(0, 5, 2000), "coin": rng.integers(0, 2, 2000)})
+    sample = mm.read(frame, keys=["lad"], fraction=0.1)
+    loss = mm.information_loss(
+        mm.Swap("lad", rate=0.5).apply(sample, rng=1), rows="lad", columns="coin"
+    )
+
+    assert not loss.significant
+    assert max(abs(loss.rcv), abs(loss.contrast)) > 30
+    assert loss.worst == 100 - loss.raad < 10
+    assert loss.summary().endswith("The association was not significant before.")
+
+
+def test_a_weighted_table_is_that_of_the_records_it_stands_for():
+    """A record of weight 3 counts as three do; the test of association as Kish's fewer records."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"lad": rng.integers(0, 4, 500), "sex": rng.integers(0, 2, 500)})
+    frame = frame.with_columns(work=pl.col("lad") // 2 + pl.col("sex"), w=rng.integers(1, 5, 500))
+    moved = frame.with_columns(lad=pl.Series(rng.permutation(frame["lad"].to_numpy())))
+
+    def release(before, after, weights=None):
+        sample = mm.read(before, keys=["lad"], weights=weights)
+        released = mm.read(after, keys=sample.space, weights=weights)
+        return mm.Release(sample, released, {"lad": mm.stay_or_move(4, stay=0.25)})
+
+    people = (one.select(pl.all().repeat_by("w").explode()) for one in (frame, moved))
+    mixed = release(frame, moved, "w"), release(*people), release(frame, moved)
+    losses = [mm.information_loss(one, rows="lad", columns="work") for one in mixed]
+    weighted, repeated, unweighted = losses
+
+    for one, other in zip(weighted.tables, repeated.tables, strict=True):
+        assert one.tolist() == other.tolist()
+    assert (weighted.raad, weighted.worst) == (repeated.raad, repeated.worst)
+    assert weighted.raad != unweighted.raad
+    w = frame["w"].to_numpy()
+    effective = w.sum() ** 2 / (w**2).sum()
+    assert weighted.rows.records == pytest.approx(effective)
+    assert effective < 500 == unweighted.rows.records
+    assert weighted.significant
+    # A permutation keeps the counts of records, not those of the people they stand for.
+    margins = [mm.information_loss(one, variables=["lad", "work"]).margins() for one in mixed]
+    assert [one["total_variation"][0] > 0 for one in margins] == [True, True, False]
+
+
+def test_the_strongest_associations_are_found(census):
+    """Keys and other columns, but not weights, hundreds of categories, lists or single values."""
+    people = mm.bernoulli_sample(census, fraction=0.01, rng=1).with_columns(
+        weight=pl.when(pl.col("lad") == "Penrose").then(90.0).otherwise(110.0),
+        street=pl.col("lad").cast(pl.String) + (pl.int_range(pl.len()) % 20).cast(pl.String),
+        county=pl.col("lad").cast(pl.String).str.slice(0, 1),
+        nothing=pl.lit(1),
+        lists=pl.concat_list(pl.lit(1)),
+    )
+    sample = mm.read(people, keys=["lad", "sex", "age"], weights="weight")
+
+    assert strongest_associations(sample, ["lad"], number=1) == (("lad", "county"),)
+    three = strongest_associations(sample, ["lad"], number=3)
+    assert three[1] == ("lad", "ethnicity")
+    pairs = strongest_associations(sample, ["age", "sex"], number=2)
+    assert pairs[0] == ("age", "activity")
+    assert {rows for rows, _ in pairs} == {"age", "sex"}
+    assert strongest_associations(sample, ["lad"], number=0) == ()
+    listed = strongest_associations(sample, sample.space.names, number=9)
+    assert len({frozenset(pair) for pair in listed}) == len(listed)
+    assert not {"weight", "street", "nothing", "lists"} & {name for pair in listed for name in pair}
+
+
+def test_a_key_without_associations_brings_its_strongest_column():
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({name: rng.integers(0, 3, 300) for name in ("lad", "sex", "work")})
+    sample = mm.read(frame, keys=["lad", "sex"], fraction=0.1)
+
+    assert len(strongest_associations(sample, ["lad"], number=3)) == 1
+    alone = mm.read(frame.select("lad"), keys=["lad"], fraction=0.1)
+    assert strongest_associations(alone, ["lad"], number=3) == ()
+    with pytest.raises(mm.MaskmeterError, match="no table to measure the loss on"):
+        mm.compare(alone, {"swap": mm.Swap("lad", rate=0.1)})
+
+
 def test_all_pairs_at_once_name_the_worst(census):
     people = mm.bernoulli_sample(census, fraction=0.01, rng=1)
     sample = mm.read(people, keys=["lad", "sex", "age"], fraction=0.01)
@@ -98,14 +213,14 @@ def test_all_pairs_at_once_name_the_worst(census):
     frame, margins = losses.to_frame(), losses.margins()
 
     assert len(frame) == 3
-    assert {frame["rows"][0], frame["columns"][0]} == {"lad", "age"}
-    assert losses.worst.raad == frame["raad"].min()
+    assert {frame["rows"][0], frame["columns"][0]} == {"sex", "age"}
+    assert losses.worst.worst == frame["worst"].max()
     unchanged = frame.filter((pl.col("rows") == "lad") & (pl.col("columns") == "sex"))
     assert unchanged["raad"].item() == 100
     assert margins["changed"].to_list()[:2] == [0, 0]
     assert margins["changed"][2] == pytest.approx(0.3, abs=0.02)
     assert 0 < margins["hellinger"][2] < margins["changed"][2]
-    assert "Worst: lad x age" in losses.summary()
+    assert "Worst: sex x age" in losses.summary()
     assert "Records changed: age " in losses.summary()
     wider = mm.information_loss(release, variables=["age", "activity", "marital"])
     assert len(wider.tables) == 3
@@ -121,10 +236,12 @@ def test_columns_that_are_not_keys_can_be_compared(census):
     assert 80 < loss.raad < 100
     assert loss.rcv < 0
     assert set(loss.bvr) == set(people["ethnicity"].unique())
-    assert loss.to_frame().columns == ["table", "raad", "rcv", "column", "bvr"]
-    assert "lad x ethnicity: RAAD" in loss.summary()
+    assert loss.to_frame().columns == ["table", "raad", "rcv", "contrast", "worst", "column", "bvr"]
+    assert loss.summary().startswith(
+        f"lad x ethnicity: loss {loss.worst:.1f} (0 is unchanged). RAAD"
+    )
     other = mm.information_loss(release, rows="sex", columns="age")
-    assert (other.raad, other.rcv) == (100, 0)
+    assert (other.raad, other.rcv, other.contrast, other.worst) == (100, 0, 0, 0)
 
 
 def test_a_swap_attenuates_a_regression(seed):

@@ -1,7 +1,7 @@
 """Information loss of a two-way table (Shlomo and Skinner 2010, section 4.4): one measure, one function.
 
 Tables have rows R and columns C and hold counts before and after perturbation. Each measure has an
-ideal, the value of an unchanged table: 100 for RAAD, 0 for RCV and BVR.
+ideal, the value of an unchanged table: 100 for RAAD, 0 for RCV, BVR and A.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+SIGNIFICANCE = 0.001
 
 
 def relative_average_absolute_distance(before: Array, after: Array) -> float:
@@ -35,10 +37,50 @@ def cramers_v(table: Array) -> float:
     """
     if min(table.shape) == 1:
         return 0.0
+    return float(np.sqrt(mean_square_contingency(table) / (min(table.shape) - 1)))
+
+
+def mean_square_contingency(table: Array) -> float:
+    """Return chi2 / n of a table whose rows and columns have records.
+
+    >>> mean_square_contingency(np.array([[5.0, 0.0], [0.0, 5.0]]))
+    1.0
+    """
     total = table.sum()
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / total
-    chi2 = ((table - expected) ** 2 / expected).sum()
-    return float(np.sqrt(chi2 / (total * (min(table.shape) - 1))))
+    return float(((table - expected) ** 2 / expected).sum() / total)
+
+
+def independence_p(table: Array, records: float) -> float:
+    """Return the p-value of Pearson's chi-square test of independence for so many records.
+
+    The table may be weighted: `records` is then the effective number of them.
+
+    >>> round(independence_p(np.array([[30.0, 20.0], [20.0, 30.0]]), records=100), 4)
+    0.0455
+    """
+    from scipy.special import chdtrc  # noqa: PLC0415 - importing utility must not wait for scipy
+
+    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+    return float(chdtrc(freedom, records * mean_square_contingency(table))) if freedom else 1.0
+
+
+def associated(table: Array, records: float) -> bool:
+    """Return True when a table shows an association: chi-square test, p < 0.001.
+
+    >>> associated(np.array([[30.0, 20.0], [20.0, 30.0]]), records=100)
+    False
+    """
+    return independence_p(table, records) < SIGNIFICANCE
+
+
+def effective_records(weights: Array) -> float:
+    """Return Kish's effective number of records, `(sum of w)^2 / (sum of w^2)`.
+
+    >>> effective_records(np.array([1.0, 1.0])), effective_records(np.array([3.0, 1.0]))
+    (2.0, 1.6)
+    """
+    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def between_variance(table: Array) -> Array:
@@ -55,8 +97,20 @@ def between_variance(table: Array) -> Array:
     return np.asarray(((share - whole) ** 2).sum(axis=0) / (len(table) - 1))
 
 
+def contrast_change(before: Array, after: Array) -> float:
+    """Return A = 100 (sqrt(sum of BV after / sum of BV before) - 1), the sums over all columns.
+
+    By how much differences between the rows shrink (below 0) or grow; NaN when there were none.
+
+    >>> contrast_change(np.array([[3.0, 1.0], [1.0, 3.0]]), np.array([[2.5, 1.5], [1.5, 2.5]]))
+    -50.0
+    """
+    spread = [np.sqrt(between_variance(table).sum()) for table in (before, after)]
+    return float(relative_change(*spread))
+
+
 def relative_change(before: Array | float, after: Array | float) -> Array:
-    """Return 100 (after - before) / before, the form of RCV and BVR; NaN where before is 0.
+    """Return 100 (after - before) / before, the form of RCV, BVR and A; NaN where before is 0.
 
     >>> relative_change(0.5, 0.4).round(6).tolist()
     -20.0

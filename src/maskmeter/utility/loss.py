@@ -16,7 +16,7 @@ from maskmeter._views import InWords
 from maskmeter.errors import InputError
 from maskmeter.perturb.release import check_release
 from maskmeter.utility import formulas
-from maskmeter.utility.variables import Variable, tables
+from maskmeter.utility.variables import Variable, occupied, tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,9 @@ class Loss(InWords):
     """Information loss of one two-way table.
 
     `raad` (ideal 100) is how close the cells are, `rcv` (ideal 0) the change of Cramer's V in
-    percent, `bvr` (ideal 0) the change of the between-row variance of each column in percent.
+    percent, `bvr` (ideal 0) the change of the between-row variance of each column in percent,
+    `contrast` (ideal 0) the change of the differences between rows in percent. `worst` is the
+    largest distance of RAAD, RCV and contrast from their ideals.
     """
 
     rows: Variable
@@ -41,7 +43,7 @@ class Loss(InWords):
 
     def __repr__(self) -> str:
         """Return the headline: no cell is shown."""
-        return f"Loss({self.name}: RAAD {self.raad:.1f}, RCV {self.rcv:.1f})"
+        return f"Loss({self.name}: {self.worst:.1f}; RAAD {self.raad:.1f}, RCV {self.rcv:.1f})"
 
     @property
     def name(self) -> str:
@@ -71,6 +73,31 @@ class Loss(InWords):
         changes = formulas.relative_change(before, after).tolist()
         return dict(zip(self.columns.categories, changes, strict=True))
 
+    @cached_property
+    def contrast(self) -> float:
+        """Change in percent of the differences between rows (A); NaN when there were none."""
+        return formulas.contrast_change(*self.tables)
+
+    @cached_property
+    def significant(self) -> bool:
+        """Whether the original association is: chi-square test, p < 0.001.
+
+        With weights the test has Kish's effective number of records.
+        """
+        return formulas.associated(occupied(self.tables[0]), self.rows.records)
+
+    @cached_property
+    def worst(self) -> float:
+        """Largest of 100 - RAAD, abs(RCV) and abs(A), in percent: 0 is unchanged.
+
+        RCV and A are included only where the original association is significant: where there was
+        none they measure noise.
+        """
+        distances = [100 - self.raad]
+        if self.significant:
+            distances += [abs(self.rcv), abs(self.contrast)]
+        return max(distances)
+
     def summary(self) -> str:
         """Return a short account that shows no cell."""
         changes = np.array([value for value in self.bvr.values() if np.isfinite(value)])
@@ -79,16 +106,19 @@ class Loss(InWords):
             if len(changes)
             else ""
         )
+        weak = "" if self.significant else " The association was not significant before."
         return (
-            f"{self.name}: RAAD {self.raad:.1f} (100 is unchanged), Cramer's V"
-            f" {self.rcv:+.1f}%.{between}"
+            f"{self.name}: loss {self.worst:.1f} (0 is unchanged). RAAD {self.raad:.1f}, Cramer's V"
+            f" {self.rcv:+.1f}%, differences between rows {self.contrast:+.1f}%.{between}{weak}"
         )
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a row for each column category: BVR beside RAAD and RCV of the table."""
+        """Return a row for each column category: its BVR beside the measures of the table."""
         names = [str(category) for category in self.bvr]
+        measures = ("raad", "rcv", "contrast", "worst")
         return pl.DataFrame(
-            {"table": self.name, "raad": self.raad, "rcv": self.rcv}
+            {"table": self.name}
+            | {measure: getattr(self, measure) for measure in measures}
             | {"column": names, "bvr": list(self.bvr.values())}
         )
 
@@ -112,22 +142,24 @@ class Losses(InWords):
 
     def __repr__(self) -> str:
         """Return the headline: no cell is shown."""
-        return f"Losses({len(self.tables)} tables; worst {self.worst.name}: RAAD {self.worst.raad:.1f})"
+        return f"Losses({len(self.tables)} tables; worst {self.worst.name}: {self.worst.worst:.1f})"
 
-    @property
+    @cached_property
     def worst(self) -> Loss:
-        """The table with the lowest RAAD."""
-        return min(self.tables, key=lambda table: table.raad)
+        """The table that loses most."""
+        return max(self.tables, key=lambda table: table.worst)
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each table, the worst first."""
-        ranked = sorted(self.tables, key=lambda table: table.raad)
+        ranked = sorted(self.tables, key=lambda table: -table.worst)
         return pl.DataFrame(
             {
                 "rows": [table.rows.name for table in ranked],
                 "columns": [table.columns.name for table in ranked],
+                "worst": [table.worst for table in ranked],
                 "raad": [table.raad for table in ranked],
                 "rcv": [table.rcv for table in ranked],
+                "contrast": [table.contrast for table in ranked],
             }
         )
 
@@ -162,11 +194,12 @@ class Losses(InWords):
         frame = self.to_frame().sort(
             pl.col("rows").replace_strict(place), pl.col("columns").replace_strict(place)
         )
+        lowest = min(self.tables, key=lambda table: table.raad)
         return chart.matrix(
             frame,
             value="raad",
             title="Information loss of all two-way tables",
-            subtitle=f"RAAD, 100 is unchanged; worst {self.worst.name} ({self.worst.raad:.1f})",
+            subtitle=f"RAAD, 100 is unchanged; lowest {lowest.name} ({lowest.raad:.1f})",
         )
 
 
@@ -184,8 +217,8 @@ def information_loss(
     """Return what a release costs those who analyse two-way tables of it.
 
     Name `rows` and `columns` for one table: keys, or any other columns of your file. Without them
-    all pairs of `variables` are compared (all keys, if none are named). Records are counted as they
-    are: weights are not used.
+    all pairs of `variables` are compared (all keys, if none are named). Tables are weighted if the
+    file has weights.
 
     >>> import polars as pl, maskmeter as mm
     >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f"] * 30 + ["m"] * 70})
@@ -216,12 +249,3 @@ def _loss(rows: Variable, columns: Variable) -> Loss:
             message = f"Every record has the same value of {variable.name!r}: there is no table."
             raise InputError(message)
     return Loss(rows, columns)
-
-
-def occupied(table: Array) -> Array:
-    """Return the rows and columns of a table that have records.
-
-    >>> occupied(np.array([[1.0, 0.0], [2.0, 0.0]])).tolist()
-    [[1.0], [2.0]]
-    """
-    return table[table.any(axis=1)][:, table.any(axis=0)]

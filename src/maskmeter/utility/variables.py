@@ -10,10 +10,12 @@ import numpy as np
 
 from maskmeter.errors import ColumnNotFoundError, InputError, MaskmeterError
 from maskmeter.frames import encode, listed_keys
+from maskmeter.utility.formulas import effective_records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskmeter.microdata import Microdata
     from maskmeter.perturb import Release
 
     Array = NDArray[np.float64]
@@ -23,12 +25,13 @@ _MOST_CELLS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A categorical variable: its categories, and each record's code before and after."""
+    """A categorical variable: its categories, each record's code before and after, and its weight."""
 
     name: str
     categories: tuple[Hashable, ...]
     before: NDArray[np.integer]
     after: NDArray[np.integer]
+    weights: Array | None = None
 
     @classmethod
     def of(cls, release: Release, name: str) -> Variable:
@@ -36,23 +39,14 @@ class Variable:
 
         Categories that no record has, before or after, are left out.
         """
-        space, origin = release.original.space, release.original.origin
-        if name in space.names:
-            position = space.index(name)
-            categories = space.keys[position].categories
-            before = release.original.codes[:, position]
-            after = release.released.codes[:, position]
-        elif origin is not None and name in origin.frame.columns:
-            categories, before = _column(origin.frame, name)
-            after = before
-        else:
-            others = () if origin is None else tuple(origin.frame.columns)
-            columns = tuple(dict.fromkeys((*space.names, *others)))
-            named, listed = origin is None or origin.named, origin is None or origin.listed
-            raise ColumnNotFoundError(name, columns, named=named, listed=listed)
-        used, codes = np.unique(np.concatenate([before, after]), return_inverse=True)
-        kept = tuple(categories[code] for code in used)
-        return cls(name, kept, codes[: len(before)], codes[len(before) :])
+        categories, before = column_codes(release.original, name)
+        space = release.original.space
+        after = release.released.codes[:, space.index(name)] if name in space.names else before
+        held = np.zeros(len(categories), dtype=bool)
+        held[before] = held[after] = True
+        place = np.cumsum(held) - 1
+        kept = tuple(category for category, on in zip(categories, held, strict=True) if on)
+        return cls(name, kept, place[before], place[after], release.original.weights)
 
     def __repr__(self) -> str:
         """Return the name and the size: no category or record is shown."""
@@ -63,10 +57,30 @@ class Variable:
         """Number of categories."""
         return len(self.categories)
 
+    @property
+    def records(self) -> float:
+        """Number of records, for tests; the effective number if they are weighted."""
+        return float(len(self.before)) if self.weights is None else effective_records(self.weights)
+
     def margins(self) -> tuple[Array, Array]:
-        """Return the counts of the categories before and after."""
-        one, two = (np.bincount(c, minlength=self.size) for c in (self.before, self.after))
-        return one.astype(np.float64), two.astype(np.float64)
+        """Return the counts of the categories before and after, weighted if the records are."""
+        return _counts(self.before, self.size, self.weights), _counts(
+            self.after, self.size, self.weights
+        )
+
+
+def column_codes(data: Microdata, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:
+    """Return the categories of a key, or of another column of the user's file, and each record's code."""
+    space, origin = data.space, data.origin
+    if name in space.names:
+        position = space.index(name)
+        return space.keys[position].categories, data.codes[:, position]
+    if origin is not None and name in origin.frame.columns:
+        return _column(origin.frame, name)
+    others = () if origin is None else tuple(origin.frame.columns)
+    columns = tuple(dict.fromkeys((*space.names, *others)))
+    named, listed = origin is None or origin.named, origin is None or origin.listed
+    raise ColumnNotFoundError(name, columns, named=named, listed=listed)
 
 
 def _column(frame: Any, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:  # noqa: ANN401 - any narwhals frame
@@ -93,7 +107,7 @@ def _coded(name: str, values: list[Any]) -> tuple[tuple[Hashable, ...], NDArray[
 
 
 def tables(rows: Variable, columns: Variable) -> tuple[Array, Array]:
-    """Return the two-way table of two variables before and after."""
+    """Return the two-way table of two variables before and after, weighted if the records are."""
     cells = rows.size * columns.size
     if cells > _MOST_CELLS:
         message = (
@@ -101,7 +115,36 @@ def tables(rows: Variable, columns: Variable) -> tuple[Array, Array]:
             f" {_MOST_CELLS:,} can be compared. Use coarser variables."
         )
         raise InputError(message)
-    shape = (rows.size, columns.size)
-    one = np.bincount(rows.before * columns.size + columns.before, minlength=cells)
-    two = np.bincount(rows.after * columns.size + columns.after, minlength=cells)
-    return one.astype(np.float64).reshape(shape), two.astype(np.float64).reshape(shape)
+    sizes = (rows.size, columns.size)
+    return (
+        two_way(rows.before, columns.before, sizes, rows.weights),
+        two_way(rows.after, columns.after, sizes, rows.weights),
+    )
+
+
+def two_way(
+    rows: NDArray[np.integer],
+    columns: NDArray[np.integer],
+    sizes: tuple[int, int],
+    weights: Array | None,
+) -> Array:
+    """Return the table of two columns of codes, weighted if the records are.
+
+    >>> two_way(np.array([0, 1, 1]), np.array([0, 0, 1]), (2, 2), None).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
+    cell = rows.astype(np.int64) * sizes[1] + columns
+    return _counts(cell, sizes[0] * sizes[1], weights).reshape(sizes)
+
+
+def _counts(codes: NDArray[np.integer], size: int, weights: Array | None) -> Array:
+    return np.bincount(codes, weights=weights, minlength=size).astype(np.float64)
+
+
+def occupied(table: Array) -> Array:
+    """Return the rows and columns of a table that have records.
+
+    >>> occupied(np.array([[1.0, 0.0], [2.0, 0.0]])).tolist()
+    [[1.0], [2.0]]
+    """
+    return table[table.any(axis=1)][:, table.any(axis=0)]
