@@ -76,6 +76,8 @@ def test_random_releases_are_dominated(study, population, seed):
         study.sample,
         map_candidates(study.sample),
         loss=("lad", "ethnicity"),
+        measure="raad",
+        associations=0,
         population=population,
         replications=3,
         rng=seed,

@@ -42,6 +42,8 @@ WRONG = [
     ('[[step]]\nmethod = "swap"\nkey = "a"', "line 1: [[step]] number 1", "needs an entry 'rate'"),
     ('[step]\nmethod = "swap"', "line 1: [step] must be a list", "Write it as [[step]]."),
     ('[loss]\ntables = [["a"]]', "line 2: entry 1 of tables of [loss]", "a list of 2, not of 1"),
+    ('[loss]\nmeasure = "rad"', "line 2: measure of [loss]", "'rcv' or 'worst', not 'rad'. Did"),
+    ('[target]\nby = "lower"', "line 2: by of [target]", "'estimate' or 'upper', not 'lower'"),
     ("[data.bands]\nage = 3", "an entry of bands of [data]", "must be a list, not a whole number"),
     ("[report]\nsmallest_count = 2.5", "line 2: smallest_count", "a whole number, not a number"),
     ('[family]\nkey = "a"\nmethods = ["swp"]', "line 3: entry 1 of methods", "'pram' or 'swap'"),
@@ -123,8 +125,12 @@ key = "sex"
 matrix = [[0.99, 0.01], [0.02, 0.98]]
 categories = ["Male", "Female"]
 
+[loss]
+measure = "raad"
+
 [target]
 max_total = 12
+by = "estimate"
 """
 
 
@@ -154,7 +160,8 @@ def test_a_plan_becomes_steps_scenarios_errors_and_a_target(task):
     assert own.label == "own"
     assert own.matrix.P.diagonal() == pytest.approx(0.95)
     assert task.errors.matrices[0][1].categories == ("Male", "Female")
-    assert task.target.total == 12
+    assert (task.target.total, task.target.by) == (12, "estimate")
+    assert (task.plan.loss.measure, Plan().loss.measure) == ("raad", "worst")
     male = task.sample.space["sex"].code("Male")
     pi = task.sample.inclusion(task.sample.codes)
     assert set(pi[task.sample.codes[:, 1] == male]) == {0.01}

@@ -81,11 +81,13 @@ def find(
     quiet: bool,
     **given: Any,  # noqa: ANN401 - how the file is read
 ) -> None:
-    """Find the release with the least loss that meets the plan's target, and write its pack.
+    """Find the useful release with the least loss that meets the plan's target, and write its pack.
 
     The plan has a [target], and a [family] to search over rates or [[candidate]]s to choose from.
     The target must be met in every scenario, by the upper end of the interval when the risk is
-    estimated. If nothing meets it the closest release is shown, and the verdict says so.
+    estimated, or by the estimate if the plan says so. A release that loses more than 50, or changes
+    more than half of the records in a key, is not useful. If no useful release meets the target,
+    the nearest one is written, and the verdict says so.
 
     \b
     Example:

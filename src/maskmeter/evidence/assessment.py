@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from maskmeter.risk import Risk
     from maskmeter.risk.known import Formula
     from maskmeter.riskutility import RiskUtilityMap
-    from maskmeter.riskutility.finding import Target
+    from maskmeter.riskutility.target import Target
     from maskmeter.table import KeyTable
     from maskmeter.utility import Loss, Losses
 
@@ -92,10 +92,7 @@ class ScenarioRisk:
         """Return whether the risk meets a target."""
         if not self.assessable:
             return "not assessable"
-        most = target.most(self.risk.uniques)
-        if self.risk.upper <= most:
-            return "met"
-        return "met at the estimate only" if self.risk.total <= most else "not met"
+        return target.verdict(self.risk)
 
     @property
     def better_without(self) -> list[tuple[str, KeySubset]]:
@@ -170,8 +167,10 @@ class Assessment:
 
     @property
     def met(self) -> bool | None:
-        """Whether every scenario meets the target, by the upper end of its interval."""
-        return None if self.target is None else self.mark == "met"
+        """Whether every scenario meets the target, by the figure that it asks for."""
+        if self.target is None:
+            return None
+        return self.assessable and self.target.met_by(*(one.risk for one in self.scenarios))
 
     def by_record(self) -> pl.DataFrame:
         """Return a row for each record: its released keys, whether it is unique, and its risks."""

@@ -65,5 +65,6 @@ def level(found: Assessment) -> tuple[float, str] | None:
     if found.target is None or (found.target.total is None and len(found.scenarios) > 1):
         return None
     estimated = found.options is not None and not found.options.exact
-    words = "target for the upper end of the interval" if estimated else "target"
+    upper = estimated and found.target.by == "upper"
+    words = "target for the upper end of the interval" if upper else "target"
     return found.target.most(found.worst.risk.uniques), words

@@ -171,10 +171,11 @@ def run_find(
             candidates=None if family else candidates,
             max_share=target.share,
             max_total=target.total,
+            by=target.by,
             loss=task.tables,
             measure=task.plan.loss.measure,
             population=task.population,
-            known=_known(task),
+            known=task.scenarios,
             rng=seed,
             progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
         )
@@ -254,24 +255,13 @@ def _compared(
             loss=task.tables,
             measure=task.plan.loss.measure,
             population=task.population,
-            known=_known(task),
+            known=task.scenarios,
             rng=seed,
             progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
         )
 
 
-def _known(task: Task) -> list[list[str]] | None:
-    """Return the keys that intruders know, a list for each scenario."""
-    return None if task.scenarios is None else list(task.scenarios.values())
-
-
 def _check_comparable(task: Task, what: str) -> None:
-    if not task.tables:
-        message = (
-            f"{what} needs [loss] with tables = [[rows, columns]]: what the releases cost is"
-            " measured on them."
-        )
-        raise PlanError(message)
     if task.errors is not None:
         message = (
             f"{what} and [[error]] do not go together: candidates are compared without errors."

@@ -29,7 +29,7 @@ from maskmeter.page import Section, render
 from maskmeter.page import figures as figures_of
 from maskmeter.plan.schema import LossPlan, ReportPlan, Scenario, TargetPlan
 from maskmeter.plan.steps import plan_of_release
-from maskmeter.riskutility.finding import Target
+from maskmeter.riskutility.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -171,7 +171,7 @@ def report(
         plan_of_release(found.data, household=household),
         scenario={name: Scenario(list(keys)) for name, keys in (scenarios or {}).items()},
         loss=LossPlan([(rows, columns) for rows, columns in loss]),
-        target=None if target is None else TargetPlan(target.share, target.total),
+        target=None if target is None else TargetPlan(target.share, target.total, target.by),
         report=ReportPlan(title, audience, smallest_count, rates),
     )
     if scenarios:  # they are all that was assessed

@@ -279,6 +279,8 @@ def run_paper(
         study.sample,
         map_candidates(study.sample),
         loss=("lad", "ethnicity"),
+        measure="raad",
+        associations=0,
         population=population,
         replications=3,
         rng=seed,

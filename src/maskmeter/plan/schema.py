@@ -100,10 +100,10 @@ class ErrorPlan(_Entries, frozen=True):
 
 
 class LossPlan(_Entries, frozen=True):
-    """Tables whose information loss is measured."""
+    """Tables that analysts need, and the measure of their information loss."""
 
     tables: list[tuple[str, str]] = []
-    measure: Literal["raad", "rcv", "bvr"] = "raad"
+    measure: Literal["worst", "raad", "rcv", "bvr"] = "worst"
 
 
 class TargetPlan(_Entries, frozen=True):
@@ -111,6 +111,7 @@ class TargetPlan(_Entries, frozen=True):
 
     max_share: float | None = None
     max_total: float | None = None
+    by: Literal["upper", "estimate"] = "upper"
 
 
 class ReportPlan(_Entries, frozen=True):

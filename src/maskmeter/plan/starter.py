@@ -209,7 +209,6 @@ _PARTS = """\
 # rate = 0.10                         # or {by = SECOND, values = {...}, otherwise = 1.0}
 
 # Alternatives for the risk-utility map (maskmeter compare) and to choose from (maskmeter find).
-# They need [loss] below.
 # [[candidate]]
 # label = "swap 20%"
 # [[candidate.step]]
@@ -223,13 +222,16 @@ _PARTS = """\
 # methods = ["swap", "pram"]
 # target = SECOND                   # move records first where this key has the most risk
 
-# Two-way tables that analysts need: information loss is measured on them.
+# Two-way tables that analysts need. Information loss is the mean over them and over the three
+# strongest associations of each key that is changed.
 # [loss]
 # tables = [[FIRST, SECOND]]
+# measure = "worst"                   # largest change of cells, Cramer's V or group differences
 
 # How much risk is allowed: correct matches as a share of the unique records, or max_total.
 # [target]
 # max_share = 0.05
+# by = "upper"                        # end of the interval, or "estimate"
 
 [report]
 audience = "both"                     # or "internal" or "public"

@@ -20,7 +20,7 @@ from maskmeter.plan.schema import Plan, Varying
 from maskmeter.plan.steps import matrix_of, steps_of, varying
 from maskmeter.riskutility import Family
 from maskmeter.riskutility.comparison import UNCHANGED
-from maskmeter.riskutility.finding import Target
+from maskmeter.riskutility.target import Target
 from maskmeter.table import count
 
 if TYPE_CHECKING:
@@ -108,13 +108,14 @@ class Task:
         if one is None:
             return None
         found: Target = self.file.blame(
-            ("target",), lambda: Target.of(max_share=one.max_share, max_total=one.max_total)
+            ("target",),
+            lambda: Target.of(max_share=one.max_share, max_total=one.max_total, by=one.by),
         )
         return found
 
     @property
     def tables(self) -> list[tuple[str, str]]:
-        """The tables whose loss is measured."""
+        """The tables that analysts need; the strongest associations are added to them."""
         return [(rows, columns) for rows, columns in self.plan.loss.tables]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,12 +16,14 @@ from maskmeter.misclassification import Misclassification
 from maskmeter.perturb import Release, protect
 from maskmeter.risk import estimate_risk, exact_risk
 from maskmeter.utility import information_loss
+from maskmeter.utility.associations import strongest_associations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from maskmeter.errors import MaskmeterWarning
     from maskmeter.microdata import Microdata
     from maskmeter.perturb.step import Step
     from maskmeter.risk import Risk
@@ -28,9 +31,14 @@ if TYPE_CHECKING:
     from maskmeter.utility import Loss
 
     Steps = Step | Sequence[Step]
-    Known = Sequence[str] | Sequence[Sequence[str]] | None
+    Known = Sequence[str] | Sequence[Sequence[str]] | Mapping[str, Sequence[str]] | None
+    Tables = tuple[str, str] | Sequence[tuple[str, str]] | None
 
-Measure = Literal["raad", "rcv", "bvr"]
+Measure = Literal["worst", "raad", "rcv", "bvr"]
+
+ASSOCIATIONS = 3  # of each perturbed key, the strongest ones: their tables always count
+MOST_LOSS = 50.0  # beyond which a release is not useful
+MOST_CHANGED = 0.5  # of the records in a key, beyond which a release is not useful
 
 
 @dataclass(frozen=True)
@@ -71,27 +79,34 @@ class Point:
 
 @dataclass(frozen=True)
 class Trial:
-    """One release of a candidate, its risk in every scenario, and its loss."""
+    """One release of a candidate, its risk in every scenario by name, and its loss."""
 
     release: Release
-    risks: tuple[Risk, ...]
+    risks: dict[str, Risk]
     loss: float
 
     @property
     def risk(self) -> Risk:
         """The risk in the scenario with the most of it."""
-        return max(self.risks, key=lambda risk: risk.total)
+        return max(self.risks.values(), key=lambda risk: risk.total)
 
     @property
     def upper(self) -> float:
         """Upper end of that risk."""
         return self.risk.upper
 
+    @property
+    def useful(self) -> bool:
+        """Whether analysts can use it: loss at most 50, at most half of the records changed in a key."""
+        changed = max(self.release.changed_by_key.values())
+        return self.loss <= MOST_LOSS and changed <= MOST_CHANGED
+
 
 @dataclass(frozen=True, eq=False)
 class View:
     """The file as someone sees it who knows some of its keys, or all: then `names` is None."""
 
+    scenario: str
     names: tuple[str, ...] | None
     population: KeyTable | None
     model: LogLinear | LoglinearSearch | None
@@ -100,6 +115,7 @@ class View:
     def of(
         cls,
         sample: Microdata,
+        scenario: str,
         names: tuple[str, ...] | None,
         population: KeyTable | None,
         model: LogLinear | LoglinearSearch | None,
@@ -107,11 +123,11 @@ class View:
         """Return it with the population, or the model, of the keys that are known."""
         if population is not None:
             known = population if names is None else population.project(names)
-            return cls(names, known, None)
+            return cls(scenario, names, known, None)
         if model is None:
             with without_warnings(ModelWarning):  # they are among the cautions of its risks
                 model = search_loglinear(sample if names is None else sample.project(names))
-        return cls(names, None, model)
+        return cls(scenario, names, None, model)
 
     def risk(self, data: Release | Microdata) -> Risk:
         """Return the risk of a release, or of the file."""
@@ -123,7 +139,7 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Assessor:
-    """What all candidates share, worked out once: the population or the model, and the measure."""
+    """What all candidates share, worked out once: the population or the model, tables and measure."""
 
     sample: Microdata
     views: tuple[View, ...]
@@ -135,22 +151,29 @@ class Assessor:
     def of(
         cls,
         sample: Microdata,
+        perturbed: Iterable[str],
         *,
         population: KeyTable | None,
         model: LogLinear | LoglinearSearch | None,
-        loss: tuple[str, str] | Sequence[tuple[str, str]],
+        loss: Tables,
         measure: Measure,
         known: Known = None,
+        associations: int = ASSOCIATIONS,
     ) -> Assessor:
-        """Return it after the checks; without population and model, the default search is made."""
+        """Return it after the checks; without population and model, the default search is made.
+
+        `perturbed` are the keys that some candidate changes, so that all have the same tables.
+        """
         check_microdata(sample)
         check_choice(measure, Measure, name="measure")
         sets = _sets(known)
         if model is not None and len(sets) > 1:
             message = "A `model` serves one set of known keys: leave it out."
             raise InputError(message)
-        tables = _tables(loss)
-        views = tuple(View.of(sample, names, population, model) for names in sets)
+        tables = _tables(loss, sample, perturbed, associations)
+        views = tuple(
+            View.of(sample, scenario, names, population, model) for scenario, names in sets.items()
+        )
         return cls(sample, views, tables, measure)
 
     @property
@@ -171,8 +194,8 @@ class Assessor:
 
     def assessed(self, release: Release) -> Trial:
         """Return a release with its risk and loss."""
-        risks = tuple(view.risk(release) for view in self.views)
-        for risk in risks:
+        risks = {view.scenario: view.risk(release) for view in self.views}
+        for risk in risks.values():
             few = FewUniquesWarning  # of the release, not of the model
             self.cautions.update(
                 (str(one), one) for one in risk.cautions if not isinstance(one, few)
@@ -181,19 +204,33 @@ class Assessor:
         loss = float(np.mean([distance(one, self.measure) for one in found]))
         return Trial(release, risks, loss)
 
-    def point(self, label: str, steps: Steps, *, seeds: Sequence[int]) -> Point:
-        """Return a candidate's place on the map."""
-        return Point.of(label, [self.trial(steps, seed=seed) for seed in seeds])
+
+def perturbed_keys(sample: Microdata, candidates: Iterable[Steps]) -> list[str]:
+    """Return the keys that some candidates change; what is no step is refused when it is applied."""
+    steps: list[Any] = []
+    for one in candidates:
+        steps += one if isinstance(one, list | tuple) else [one]
+    named = [name for step in steps for name in getattr(step, "perturbed_keys", ())]
+    return [name for name in dict.fromkeys(named) if name in sample.space.names]
 
 
-def _sets(known: object) -> list[tuple[str, ...] | None]:
-    """Return the sets of keys that intruders know; None stands for all keys."""
+def release_cautions(label: str, trials: Sequence[Trial]) -> list[MaskmeterWarning]:
+    """Return what the steps of a candidate warned of, its label in front; one draw speaks for all."""
+    said = next((trial.release.cautions for trial in trials if trial.release.cautions), ())
+    return [type(one)(f"{label}: {one}") for one in said]
+
+
+def _sets(known: object) -> dict[str, tuple[str, ...] | None]:
+    """Return the sets of keys that intruders know, by their scenarios; None stands for all keys."""
     if known is None:
-        return [None]
+        return {"all keys": None}
+    if isinstance(known, Mapping) and known:
+        return {str(name): tuple(check_list(keys, name="known")) for name, keys in known.items()}
     listed = check_list(known, name="known")
     if all(isinstance(name, str) for name in listed):
-        return [tuple(listed)]
-    return [tuple(check_list(names, name="known")) for names in listed]
+        listed = [listed]
+    sets = [tuple(check_list(names, name="known")) for names in listed]
+    return {", ".join(map(str, names)): names for names in sets}
 
 
 def distance(loss: Loss, measure: Measure) -> float:
@@ -201,6 +238,8 @@ def distance(loss: Loss, measure: Measure) -> float:
 
     Where there was no association, or no variance between rows, there was none to lose.
     """
+    if measure == "worst":
+        return loss.worst
     if measure == "raad":
         return 100 - loss.raad
     if measure == "rcv":
@@ -209,14 +248,28 @@ def distance(loss: Loss, measure: Measure) -> float:
     return float(changes[np.isfinite(changes)].mean()) if np.isfinite(changes).any() else 0.0
 
 
-def _tables(loss: object) -> tuple[tuple[str, str], ...]:
-    pairs = [loss] if is_pair(loss) else loss
-    if not isinstance(pairs, list | tuple) or not pairs or not all(map(is_pair, pairs)):
+def _tables(
+    loss: object, sample: Microdata, perturbed: Iterable[str], associations: int
+) -> tuple[tuple[str, str], ...]:
+    """Return the tables that are named, and the strongest associations of the perturbed keys."""
+    pairs = [] if loss is None else [loss] if is_pair(loss) else loss
+    if not isinstance(pairs, list | tuple) or not all(map(is_pair, pairs)):
         message = (
             '`loss` must be a pair of columns, such as ("lad", "ethnicity"), or a list of pairs.'
         )
         raise InputError(message)
-    return tuple((str(rows), str(columns)) for rows, columns in pairs)
+    own = [(str(rows), str(columns)) for rows, columns in pairs]
+    found = strongest_associations(sample, list(perturbed), number=associations)
+    named = {frozenset(pair) for pair in own}
+    tables = (*own, *(pair for pair in found if frozenset(pair) not in named))
+    if not tables:
+        message = (
+            "There is no table to measure the loss on: name one in `loss`, such as"
+            ' ("lad", "ethnicity"). Others are found only where the file has columns with 2 to 50'
+            " categories beside a key that is changed."
+        )
+        raise InputError(message)
+    return tables
 
 
 def _spread(values: NDArray[np.float64]) -> float:

@@ -16,37 +16,52 @@ from maskmeter._checks import check_progress, check_whole
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, without_warnings
+from maskmeter.microdata import check_microdata
 from maskmeter.perturb.release import check_release
-from maskmeter.riskutility.assessor import Assessor, Measure, Point
+from maskmeter.riskutility.assessor import (
+    ASSOCIATIONS,
+    Assessor,
+    Measure,
+    Point,
+    perturbed_keys,
+    release_cautions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from maskmeter.errors import ModelWarning
+    from maskmeter.errors import MaskmeterWarning
     from maskmeter.loglinear import LogLinear, LoglinearSearch
     from maskmeter.microdata import Microdata
     from maskmeter.perturb import Release
-    from maskmeter.riskutility.assessor import Known, Steps
+    from maskmeter.riskutility.assessor import Known, Steps, Tables
     from maskmeter.table import KeyTable
 
 AXES = {
+    "worst": "Information loss (%)",
     "raad": "100 - RAAD",
     "rcv": "Change of Cramer's V (%)",
     "bvr": "Mean change of between-row variances (%)",
 }
+_FEW_TABLES = 6  # that a summary names
 
 
 @dataclass(frozen=True, eq=False)
 class RiskUtilityMap(InWords):
-    """Candidates by risk and information loss; the frontier holds those that none beats on both."""
+    """Candidates by risk and information loss; the frontier holds those that none beats on both.
+
+    `tables` are those that the loss is the mean of, `cautions` what speaks against the estimates and
+    what the steps of a candidate warned of.
+    """
 
     points: tuple[Point, ...]
     frontier: tuple[str, ...]
     measure: Measure
     exact: bool
-    cautions: tuple[ModelWarning, ...] = ()  # what speaks against the estimates
+    tables: tuple[tuple[str, str], ...]
+    cautions: tuple[MaskmeterWarning, ...] = ()
 
     def __repr__(self) -> str:
         """Return the headline."""
@@ -75,8 +90,13 @@ class RiskUtilityMap(InWords):
             f"{label} ({self[label].risk:.1f} correct matches, loss {self[label].loss:.1f})"
             for label in self.frontier
         )
+        axis, listed = AXES[self.measure], ", ".join(map(" x ".join, self.tables))
+        over = listed if len(self.tables) <= _FEW_TABLES else f"{len(self.tables)} tables"
         lines = [
-            f"{len(self.points)} releases by {kind} risk and loss ({AXES[self.measure]}).",
+            (
+                f"{len(self.points)} releases by {kind} risk and {axis[0].lower()}{axis[1:]}, the"
+                f" mean over {over}."
+            ),
             f"On the frontier, from least loss to least risk: {best}.",
             *(f"Caution: {caution}" for caution in self.cautions),
         ]
@@ -107,8 +127,9 @@ def compare(
     sample: Microdata,
     candidates: Mapping[str, Steps],
     *,
-    loss: tuple[str, str] | Sequence[tuple[str, str]],
-    measure: Measure = "raad",
+    loss: Tables = None,
+    measure: Measure = "worst",
+    associations: int = ASSOCIATIONS,
     population: KeyTable | None = None,
     model: LogLinear | LoglinearSearch | None = None,
     known: Known = None,
@@ -124,15 +145,20 @@ def compare(
     candidates
         A step, or a list of steps, under a label of its own.
     loss
-        Rows and columns of the table whose loss is measured, or a list of such pairs.
+        Rows and columns of a table that analysts need, or a list of such pairs. The loss of a
+        release is the mean over these tables and the strongest associations in the file.
     measure
-        "raad" (100 - RAAD), "rcv" or "bvr": distances from an unchanged table.
+        "worst": the largest of 100 - RAAD, the change of Cramer's V and that of the differences
+        between rows, in percent. Or one of them: "raad" (the paper's), "rcv"; or "bvr".
+    associations
+        How many of its strongest associations count for each key that a candidate changes; 0
+        leaves the tables in `loss` alone, as in the paper.
     population
         Counts of the true keys: then the risk is exact. Else it is estimated, by `model` or by a
         search of the original that serves all candidates.
     known
-        The keys that an intruder knows, if not all of them; or a list of such sets, of which
-        every release stands with the one that is worst for it.
+        The keys that an intruder knows, if not all of them; or several such sets, as a list or by
+        the names of their scenarios: each release is shown at its worst.
     releases
         Releases of the sample that were made already, to stand on the map beside the candidates.
     replications
@@ -146,26 +172,41 @@ def compare(
     >>> people = mm.bernoulli_sample(census, fraction=0.05, rng=1)
     >>> sample = mm.read(people, keys=population.space, fraction=0.05)
     >>> swaps = {f"RS{rate}": mm.Swap("lad", rate=rate / 100) for rate in (10, 20)}
-    >>> mm.compare(sample, swaps, loss=("lad", "ethnicity"), population=population, rng=1)
+    >>> mm.compare(sample, swaps, population=population, rng=1)
     RiskUtilityMap(2 releases; frontier RS10, RS20)
     """
     check_candidates(candidates, *map(str, releases or {}))
     check_progress(progress)
     check_whole(replications, name="replications", least=1)
+    check_whole(associations, name="associations", least=0)
+    check_microdata(sample)
+    made = {str(label): release for label, release in (releases or {}).items()}
+    for release in made.values():
+        check_release(release)
     assessor = Assessor.of(
-        sample, population=population, model=model, loss=loss, measure=measure, known=known
+        sample,
+        _perturbed(sample, candidates, made),
+        population=population,
+        model=model,
+        loss=loss,
+        measure=measure,
+        known=known,
+        associations=associations,
     )
     seeds = replication_seeds(seed_of(rng), replications)
-    points = []
-    for label, release in (releases or {}).items():
-        check_release(release)
+    points, cautions = [], []
+    for label, release in made.items():
         with without_warnings():  # the map keeps what they say
-            points.append(Point.of(str(label), [assessor.assessed(release)]))
+            trials = [assessor.assessed(release)]
+        points.append(Point.of(label, trials))
+        cautions += release_cautions(label, trials)
     for label, steps in candidates.items():
-        points.append(assessor.point(str(label), steps, seeds=seeds))
+        trials = [assessor.trial(steps, seed=seed) for seed in seeds]
+        points.append(Point.of(str(label), trials))
+        cautions += release_cautions(str(label), trials)
         if progress is not None:
             progress(points[-1])
-    found = mapped(points, assessor)
+    found = mapped(points, assessor, cautions)
     for caution in found.cautions:
         warnings.warn(caution, stacklevel=2)
     return found
@@ -184,13 +225,35 @@ def check_candidates(candidates: object, *taken: str) -> None:
         raise InputError(message)
 
 
-def mapped(points: Sequence[Point], assessor: Assessor) -> RiskUtilityMap:
-    """Return the map of some points, with its frontier from least loss to least risk."""
+def _perturbed(
+    sample: Microdata, candidates: Mapping[str, Steps], releases: Mapping[str, Release]
+) -> list[str]:
+    """Return the keys that candidates and releases change, in the order of the file."""
+    named = set(perturbed_keys(sample, candidates.values()))
+    for release in releases.values():
+        named |= {name for name, share in release.changed_by_key.items() if share}
+    return [name for name in sample.space.names if name in named]
+
+
+def mapped(
+    points: Sequence[Point], assessor: Assessor, cautions: Sequence[MaskmeterWarning]
+) -> RiskUtilityMap:
+    """Return the map of some points, with its frontier from least loss to least risk.
+
+    `cautions` are those of the releases; what speaks against the estimates comes before them.
+    """
     best = undominated(np.array([p.risk for p in points]), np.array([p.loss for p in points]))
     ranked = sorted((p for p, on in zip(points, best, strict=True) if on), key=lambda p: p.loss)
     labels = tuple(point.label for point in ranked)
-    cautions = tuple(assessor.cautions.values())
-    return RiskUtilityMap(tuple(points), labels, assessor.measure, assessor.exact, cautions)
+    said = {str(one): one for one in (*assessor.cautions.values(), *cautions)}
+    return RiskUtilityMap(
+        tuple(points),
+        labels,
+        assessor.measure,
+        assessor.exact,
+        assessor.tables,
+        tuple(said.values()),
+    )
 
 
 def undominated(risk: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from maskmeter._checks import check_progress, is_number, shown
+from maskmeter._checks import check_progress, shown
 from maskmeter._random import RandomSource, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, TargetWarning, without_warnings
-from maskmeter.riskutility.assessor import Assessor, Measure, Point, Trial
+from maskmeter.microdata import check_microdata
+from maskmeter.riskutility.assessor import (
+    MOST_CHANGED,
+    MOST_LOSS,
+    Assessor,
+    Measure,
+    Point,
+    Trial,
+    perturbed_keys,
+    release_cautions,
+)
 from maskmeter.riskutility.comparison import (
     UNCHANGED,
     RiskUtilityMap,
@@ -20,6 +30,7 @@ from maskmeter.riskutility.comparison import (
     mapped,
 )
 from maskmeter.riskutility.family import Family
+from maskmeter.riskutility.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,55 +42,26 @@ if TYPE_CHECKING:
     from maskmeter.microdata import Microdata
     from maskmeter.perturb import Release
     from maskmeter.risk import Risk
-    from maskmeter.riskutility.assessor import Known, Steps
+    from maskmeter.riskutility.assessor import Known, Steps, Tables
+    from maskmeter.riskutility.target import Binding, By, Verdict
     from maskmeter.table import KeyTable
 
     Curve = Callable[[float], Steps]
 
 _PERCENTS = 100  # rates are tried in steps of one percent
-
-
-@dataclass(frozen=True)
-class Target:
-    """How much risk is allowed: in all, or as a share of the sample uniques of the release."""
-
-    total: float | None
-    share: float | None
-
-    @classmethod
-    def of(cls, *, max_total: float | None = None, max_share: float | None = None) -> Target:
-        """Return a target that is given in one of two ways."""
-        if (max_total is None) == (max_share is None):
-            message = "Give the target as `max_share` or as `max_total`: one of the two."
-            raise InputError(message)
-        for name, value, most in (("max_total", max_total, np.inf), ("max_share", max_share, 1.0)):
-            if value is not None and (not is_number(value) or not 0 <= value <= most):
-                message = f"`{name}` must be a number from 0 to {most:g}, not {shown(value)}."
-                raise InputError(message)
-        return cls(max_total, max_share)
-
-    def met_by(self, trial: Trial) -> bool:
-        """Return True when the upper end of the risk is within the target."""
-        return self.excess(trial) <= 0
-
-    def excess(self, trial: Trial) -> float:
-        """Return by how much the upper end of the risk is above the target, in the worst scenario."""
-        return max(risk.upper - self.most(risk.uniques) for risk in trial.risks)
-
-    def most(self, uniques: int) -> float:
-        """Return how many correct matches are allowed among some sample uniques."""
-        return float(self.share or 0) * uniques if self.total is None else self.total
-
-    def __str__(self) -> str:
-        """Return the target in words."""
-        if self.total is not None:
-            return f"at most {self.total:g} correct matches"
-        return f"at most {100 * float(self.share or 0):g}% of the sample uniques matched correctly"
+_NEAREST = 3  # useful releases to show when none meets the target
 
 
 @dataclass(frozen=True, eq=False)
 class FoundRelease(InWords):
-    """The release that was chosen, whether it meets the target, and all that were tried."""
+    """The release that was chosen, whether it meets the target, and all that were tried.
+
+    A release is useful if it loses at most 50 and changes at most half of the records in each key.
+    Where no useful release meets the target, `met` is False, `nearest` are the labels of those that
+    come closest (the first is the one returned), `binds` says what keeps it from meeting the target,
+    and `ruined` are releases that meet it and are not useful. `by_estimate` is the release that
+    would have been chosen by the estimate alone, where the interval decided for another.
+    """
 
     label: str
     release: Release
@@ -88,7 +70,12 @@ class FoundRelease(InWords):
     met: bool
     target: Target
     tried: RiskUtilityMap
+    verdict: Verdict
     searched: bool = False  # a family over its rates, not candidates
+    nearest: tuple[str, ...] = ()
+    binds: Binding | None = None
+    ruined: tuple[str, ...] = ()
+    by_estimate: str | None = None
 
     def __repr__(self) -> str:
         """Return the choice."""
@@ -100,28 +87,63 @@ class FoundRelease(InWords):
         return self.tried.to_frame()
 
     def summary(self) -> str:
-        """Return the choice in a sentence, and why."""
-        upper = self.tried[self.label].upper
-        changed = self.tried[self.label].changed
-        figure = (
-            f"{changed:.0%} of the records changed, {self.risk.total:.1f} correct matches to expect"
+        """Return the choice in a few sentences, and why."""
+        said = self._chosen() if self.met else self._none()
+        tried = (
+            "" if len(self.tried.points) == 1 else f" {len(self.tried.points)} releases were tried."
         )
-        if upper > self.risk.total:
-            figure += f", {upper:.1f} at the upper end of the interval"
-        tried = f"{len(self.tried.points)} releases were tried"
         cautions = "".join(f"\nCaution: {caution}" for caution in self.tried.cautions)
-        if not self.met:
-            return (
-                f"No release meets the target of {self.target}; the closest is {self.label}"
-                f" ({figure}, loss {self.loss:.2f}). {tried}.{cautions}"
-            )
+        return f"{said}{tried}{cautions}"
+
+    def _chosen(self) -> str:
+        figure = self._figures(self.label)
         if self.label == UNCHANGED:
-            return f"The file meets the target of {self.target} without protection: {figure}.{cautions}"
-        among = "the lowest rates of each method" if self.searched else "the releases"
+            said = f"The file meets the target of {self.target} without protection: {figure}."
+        else:
+            said = (
+                f"{self.label} loses least ({self.loss:.2f}) among the releases with"
+                f" {self.target}: {figure}."
+            )
+        if self.verdict == "met at the estimate only":
+            said += " It meets the target at the estimate only, not at the upper end."
+        if self.by_estimate is not None:
+            said += (
+                " The interval decided, not the estimate: by the estimate alone"
+                f" {self._said(self.by_estimate)} would do."
+            )
+        return said
+
+    def _none(self) -> str:
+        """Return why no release was found, and what comes closest."""
+        useful = "useful " if self.ruined or self.searched else ""
+        family = " in this family" if self.searched else ""
+        listed = "; ".join(self._said(label) for label in self.nearest)
+        said = f"No {useful}release{family} meets the target of {self.target}."
+        if self.ruined:
+            said += (
+                f" Those that meet it lose more than {MOST_LOSS:g} or change more than"
+                f" {MOST_CHANGED:.0%} of the records in a key, such as {self._said(self.ruined[0])}."
+            )
+        said += f" Nearest useful: {listed}. What binds is {self.binds}."
+        if self.by_estimate is not None:
+            said += f" By the estimate alone {self._said(self.by_estimate)} would do."
+        return said
+
+    def _said(self, label: str) -> str:
+        """Return a release with its figures in brief."""
+        point = self.tried[label]
+        upper = f", upper end {point.upper:.1f}" if point.upper > point.risk else ""
         return (
-            f"{self.label} loses least ({self.loss:.2f}) among {among} with {self.target}:"
-            f" {figure}. {tried}.{cautions}"
+            f"{label} (loss {point.loss:.2f}, {point.changed:.0%} changed, {point.risk:.1f}"
+            f" expected{upper})"
         )
+
+    def _figures(self, label: str) -> str:
+        point = self.tried[label]
+        figure = f"{point.changed:.0%} of the records changed, {point.risk:.1f} correct matches to expect"
+        if point.upper > point.risk:
+            figure += f", {point.upper:.1f} at the upper end of the interval"
+        return figure
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each release that was tried."""
@@ -139,26 +161,32 @@ def find_release(
     candidates: Mapping[str, Steps] | None = None,
     max_share: float | None = None,
     max_total: float | None = None,
-    loss: tuple[str, str] | Sequence[tuple[str, str]],
-    measure: Measure = "raad",
+    by: By = "upper",
+    loss: Tables = None,
+    measure: Measure = "worst",
     population: KeyTable | None = None,
     model: LogLinear | LoglinearSearch | None = None,
     known: Known = None,
     rng: RandomSource = None,
     progress: Callable[[Point], object] | None = None,
 ) -> FoundRelease:
-    """Return the release with the least information loss whose risk meets a target.
+    """Return the useful release with the least information loss whose risk meets a target.
 
     The file as it is comes first. A `family` is searched for the lowest rate of each of its methods
-    that meets the target; `candidates` are each tried once. Estimated risk must meet it by the upper end of its interval.
+    that meets the target, up to the rate where a release is no longer useful (a loss over 50, or
+    over half of the records changed in a key); `candidates` are each tried once. Where no useful
+    release meets the target the nearest one is returned, with a warning that says what binds.
 
     Parameters
     ----------
     max_share, max_total
         The target, one of the two: correct matches to expect as a share of the sample uniques, or
         their number.
+    by
+        "upper": an estimated risk must meet the target by the upper end of its interval.
+        "estimate": the estimate alone is enough.
     loss, measure, population, model, known, progress
-        As for `mm.compare`.
+        As for `mm.compare`; the strongest associations of each changed key always count.
 
     >>> import maskmeter as mm
     >>> census = mm.synthetic_census(size=50_000)
@@ -167,12 +195,13 @@ def find_release(
     >>> sample = mm.read(people, keys=population.space, fraction=0.05)
     >>> family = mm.Family("lad", methods=("swap",), target="ethnicity")
     >>> found = mm.find_release(
-    ...     sample, family=family, max_share=0.1, loss=("lad", "ethnicity"), population=population, rng=1
+    ...     sample, family=family, max_share=0.15, loss=("lad", "ethnicity"), population=population, rng=1
     ... )
     >>> found.met
     True
     """
-    target = Target.of(max_total=max_total, max_share=max_share)
+    target = Target.of(max_total=max_total, max_share=max_share, by=by)
+    check_microdata(sample)
     check_progress(progress)
     if (family is None) == (candidates is None):
         message = "Give a `family` to search, or `candidates` to choose from: one of the two."
@@ -182,12 +211,20 @@ def find_release(
         raise InputError(message)
     if candidates is not None:
         check_candidates(candidates, UNCHANGED)
+    if family is not None:
+        sample.space.index(family.key)
     assessor = Assessor.of(
-        sample, population=population, model=model, loss=loss, measure=measure, known=known
+        sample,
+        [family.key] if family else perturbed_keys(sample, (candidates or {}).values()),
+        population=population,
+        model=model,
+        loss=loss,
+        measure=measure,
+        known=known,
     )
-    search = _Search(assessor, target, seed_of(rng), progress or (lambda _: None), [], [])
-    search.attempt(UNCHANGED, None)
-    if family is not None and not search.meeting:
+    search = _Search(assessor, target, seed_of(rng), progress or (lambda _: None), [])
+    bare = search.attempt(UNCHANGED, None)
+    if family is not None and not search.meets(bare):
         for label, curve in family.curves(sample, _risk_before(assessor)).items():
             search.lowest_rate(label, curve)
     for label, steps in (candidates or {}).items():
@@ -201,73 +238,110 @@ def find_release(
 
 
 class _Tried(NamedTuple):
-    """A release that was tried, and its place on the map."""
+    """A release that was tried, and its place on the map; `kind` is its label without the rate."""
 
     point: Point
     trial: Trial
+    kind: str
 
 
 @dataclass(frozen=True)
 class _Search:
-    """A search under way: what was tried so far, and what of it may be chosen.
-
-    On a curve only the lowest rate that meets the target may be: higher ones move more records
-    for nothing, even where the loss does not see it.
-    """
+    """A search under way: all that was tried so far."""
 
     assessor: Assessor
     target: Target
     seed: int
     progress: Callable[[Point], object]
     tried: list[_Tried]
-    meeting: list[_Tried]
 
-    def attempt(self, label: str, steps: Steps | None) -> _Tried:
-        """Try a release, which may be chosen if it meets the target; None leaves the file alone."""
-        one = self._tried(label, steps)
-        if self.target.met_by(one.trial):
-            self.meeting.append(one)
-        return one
-
-    def _tried(self, label: str, steps: Steps | None) -> _Tried:
+    def attempt(self, label: str, steps: Steps | None, kind: str = "") -> _Tried:
+        """Try a release; None leaves the file alone."""
         trial = self.assessor.trial(steps, seed=self.seed)
-        one = _Tried(Point.of(label, [trial]), trial)
+        one = _Tried(Point.of(label, [trial]), trial, kind or label)
         self.tried.append(one)
         self.progress(one.point)
         return one
 
+    def meets(self, one: _Tried) -> bool:
+        """Return True when a release meets the target in every scenario."""
+        return self.target.met_by(*one.trial.risks.values())
+
     def lowest_rate(self, label: str, curve: Curve) -> None:
-        """Find the lowest rate that meets the target by bisection: risk falls as rates rise."""
-        low, high = 0, _PERCENTS
-        best = self._tried(f"{label} {high}%", curve(1.0))
-        if not self.target.met_by(best.trial):
-            return
+        """Try the rates of a method by bisection, for the lowest that meets the target or ruins the file.
+
+        Risk falls and loss grows as rates rise: at that rate the release has the least loss of
+        those that meet the target, or the one before it is the nearest useful one.
+        """
+
+        def ends(percent: int) -> bool:
+            one = self.attempt(f"{label} {percent}%", curve(percent / _PERCENTS), label)
+            return self.meets(one) or not one.trial.useful
+
+        low, high = 0, _PERCENTS // 2  # more is useful only where a swap falls short of it
+        if not ends(high):
+            low, high = high, _PERCENTS
+            if not ends(high):
+                return
         while high - low > 1:
             middle = (low + high) // 2
-            one = self._tried(f"{label} {middle}%", curve(middle / _PERCENTS))
-            if self.target.met_by(one.trial):
-                best, high = one, middle
-            else:
-                low = middle
-        self.meeting.append(best)
+            low, high = (low, middle) if ends(middle) else (middle, high)
+
+    def excess(self, one: _Tried) -> float:
+        """Return by how much a release is above the target."""
+        return self.target.excess(*one.trial.risks.values())
+
+    def least(self, releases: Sequence[_Tried]) -> _Tried:
+        """Return the release with the least loss, of several the one with less risk."""
+        return min(releases, key=lambda one: (one.trial.loss, self.excess(one), one.point.changed))
+
+    def nearest(self, useful: Sequence[_Tried]) -> list[_Tried]:
+        """Return the useful releases that come closest to the target, one of a kind.
+
+        The file as it is comes last, if at all.
+        """
+        first: dict[str, _Tried] = {}
+        for one in sorted(useful, key=lambda one: (self.excess(one), one.trial.loss)):
+            first.setdefault(one.kind, one)
+        bare = first.pop(UNCHANGED)
+        return list(first.values())[:_NEAREST] or [bare]
+
+    def by_estimate(self, useful: Sequence[_Tried]) -> _Tried | None:
+        """Return what would be chosen by the estimate alone."""
+        within = [
+            one for one in useful if self.target.verdict(*one.trial.risks.values()) != "not met"
+        ]
+        return self.least(within) if within else None
 
     def chosen(self, *, searched: bool) -> FoundRelease:
-        """Return the release with the least loss that meets the target, or the closest to it."""
-        if self.meeting:
-            best = min(self.meeting, key=lambda one: (one.trial.loss, one.point.changed))
-        else:
-            best = min(self.tried, key=lambda one: self.target.excess(one.trial))
-        tried = mapped([one.point for one in self.tried], self.assessor)
-        trial, met = best.trial, bool(self.meeting)
+        """Return the useful release with the least loss that meets the target, or the nearest one."""
+        useful = [one for one in self.tried if one.trial.useful]
+        meeting = [one for one in useful if self.meets(one)]
+        nearest = [] if meeting else self.nearest(useful)
+        best = self.least(meeting) if meeting else nearest[0]
+        alone = self.by_estimate(useful)
+        shown = self.tried if not searched else [best, *nearest[1:]]
+        cautions = [
+            caution for one in shown for caution in release_cautions(one.point.label, [one.trial])
+        ]
         return FoundRelease(
             best.point.label,
-            trial.release,
-            trial.risk,
-            trial.loss,
-            met,
+            best.trial.release,
+            best.trial.risk,
+            best.trial.loss,
+            bool(meeting),
             self.target,
-            tried,
+            mapped([one.point for one in self.tried], self.assessor, cautions),
+            self.target.verdict(*best.trial.risks.values()),
             searched,
+            nearest=tuple(one.point.label for one in nearest),
+            binds=self.target.binding(best.trial.risks) if not meeting else None,
+            ruined=tuple(
+                one.point.label
+                for one in sorted(self.tried, key=lambda one: one.trial.loss)
+                if not meeting and self.meets(one) and not one.trial.useful
+            ),
+            by_estimate=None if alone is None or alone in meeting else alone.point.label,
         )
 
 
