@@ -185,3 +185,18 @@ def closed_forms():
         bvr = max(abs(change - 100 * (kept - 1)) for change in loss.bvr.values())
         worst = [max(worst[0], abs(loss.rcv - rcv)), max(worst[1], bvr)]
     return {"rcv": worst[0], "bvr": worst[1]}
+
+
+def worst_measure():
+    """Return the loss of district by ethnic group after swaps of a census sample: means of 60 draws."""
+    people = mm.bernoulli_sample(mm.synthetic_census(), fraction=0.01, rng=2010)
+    sample = mm.read(people, keys=["lad", "ethnicity"], fraction=0.01)
+    aimed = mm.by("ethnicity", {"White British": 0.07}, otherwise=1.0)
+    rates = {"10": 0.1, "20": 0.2, "50": 0.5, "100": 1.0, "aimed": aimed}
+    found = {}
+    for name, rate in rates.items():
+        draws = [mm.Swap("lad", rate=rate).apply(sample, rng=seed) for seed in range(60)]
+        losses = [mm.information_loss(one, rows="lad", columns="ethnicity") for one in draws]
+        found[f"worst_{name}"] = np.mean([one.worst for one in losses])
+        found[f"distance_{name}"] = 100 - np.mean([one.raad for one in losses])
+    return found
