@@ -199,6 +199,7 @@ def test_the_first_screen_has_the_decision(found):
         "Matches, protected",
         "Target",
         "Records changed",
+        "Information loss",
     ]
     low, high = found.worst.before.interval
     assert facts["Matches, unprotected"].note.startswith(f"interval {low:.0f} to {high:.0f}")

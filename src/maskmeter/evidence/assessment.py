@@ -25,6 +25,7 @@ from maskmeter.risk import (
     exact_risk,
 )
 from maskmeter.risk.uniques import check_data
+from maskmeter.riskutility.assessor import loss_tables
 from maskmeter.utility import information_loss
 
 if TYPE_CHECKING:
@@ -152,6 +153,11 @@ class Assessment:
         return (*own, *self.worst.risk.cautions)
 
     @property
+    def loss(self) -> float | None:
+        """The mean loss of the tables, in percent; None where nothing was changed."""
+        return float(np.mean([table.worst for table in self.tables])) if self.tables else None
+
+    @property
     def assessable(self) -> bool:
         """Whether the figures of every scenario hold."""
         return all(one.assessable for one in self.scenarios)
@@ -211,8 +217,8 @@ def assess(
     misclassification
         Errors that the file was recorded with.
     loss
-        Two-way tables whose information loss is measured; a release always has that of all pairs
-        of keys.
+        Two-way tables whose information loss is measured, beside those of the three columns that
+        each changed key is associated with most.
     household
         A column that names households, for their risk too.
     drop_one
@@ -241,7 +247,7 @@ def assess(
         found.append(viewed.risk(name, household, drop_one=drop_one))
     announce("Measuring the loss")
     release = data if isinstance(data, Release) else None
-    tables = tuple(information_loss(release, rows=r, columns=c) for r, c in loss) if release else ()
+    tables = () if release is None else _tables(release, loss)
     several = len(_original(data).space.names) > 1
     return Assessment(
         data,
@@ -250,6 +256,13 @@ def assess(
         information_loss(release) if several and release is not None else None,
         target,
     )
+
+
+def _tables(release: Release, loss: Sequence[tuple[str, str]]) -> tuple[Loss, ...]:
+    """Return the loss of the tables that are named, and of the strongest ones of each changed key."""
+    changed = [key for key, share in release.changed_by_key.items() if share]
+    pairs = loss_tables(list(loss), release.original, changed)
+    return tuple(information_loss(release, rows=rows, columns=columns) for rows, columns in pairs)
 
 
 def _checked(

@@ -122,6 +122,7 @@ class LossFigures(_Figures, frozen=True):
 
     rows: str
     columns: str
+    worst: float
     raad: float
     rcv: float | None
     bvr: dict[str, float | None]
@@ -319,6 +320,7 @@ def loss_figures(loss: Loss, data: Microdata) -> LossFigures:
     return LossFigures(
         rows=loss.rows.name,
         columns=named,
+        worst=loss.worst,
         raad=loss.raad,
         rcv=_finite(loss.rcv),
         bvr={

@@ -231,7 +231,7 @@ def _loss(found: Assessment, policy: Policy) -> Iterator[Block]:
     rows = tuple(
         (
             f"{titled(found.released, one.rows.name)} x {titled(found.released, one.columns.name)}",
-            policy.loss(100 - one.raad, records),
+            policy.loss(one.worst, records),
         )
         for one in found.tables
     )

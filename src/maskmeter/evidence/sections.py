@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from maskmeter.microdata import Microdata
     from maskmeter.page import Block
     from maskmeter.risk import Risk
+    from maskmeter.utility import Loss
 
 
 _FEW = 20  # records of a group, which a matrix of its own then nearly describes one by one
@@ -70,6 +71,9 @@ def _facts(found: Assessment) -> Iterator[Fact]:
     if found.release is not None:
         share = percent(float(found.release.changed.mean()))
         yield Fact("Records changed", share, f"of {len(found.released):,}")
+    if found.loss is not None:
+        tables = f"of {len(found.tables)} table{'s' if len(found.tables) > 1 else ''}, on average"
+        yield Fact("Information loss", f"{found.loss:.1f}%", tables)
 
 
 def _fact(name: str, risk: Risk) -> Fact:
@@ -340,29 +344,29 @@ def _model(found: Assessment) -> Iterator[Block]:
 
 def _loss(found: Assessment) -> Iterator[Block]:
     if found.tables:
-        rows = []
-        for one in found.tables:
-            changes = [change for change in one.bvr.values() if np.isfinite(change)]
-            between = f"{min(changes):+.1f}% to {max(changes):+.1f}%" if changes else "none"
-            strength = f"{one.rcv:+.1f}%" if np.isfinite(one.rcv) else "none"
-            named = f"{titled(found.released, one.rows.name)} x {titled(found.released, one.columns.name)}"
-            rows.append((named, f"{one.raad:.1f}", strength, between))
-        head = ("table", "RAAD", "Cramer's V", "between-row variances")
-        yield Table("Information loss of the tables that were named", head, tuple(rows))
+        head = ("table", "loss", "RAAD", "Cramer's V", "between-row variances")
+        rows = tuple(_lost(one, found.released) for one in found.tables)
+        yield Table(
+            "Information loss of tables: those named, and the strongest associations", head, rows
+        )
     if found.losses is None:
         return
     data = found.released
     moved = tuple(
-        (
-            titled(data, name),
-            percent(share),
-            percent(variation),
-            f"{hellinger:.3f}",
-        )
+        (titled(data, name), percent(share), percent(variation), f"{hellinger:.3f}")
         for name, share, variation, hellinger in found.losses.margins().iter_rows()
         if share > 0
     )
     drawn = Figure("RAAD of every two-way table of the keys: 100 is unchanged", found.losses.plot())
-    head = ("key", "records changed", "total variation", "Hellinger")
+    heads = ("key", "records changed", "total variation", "Hellinger")
     caption = "Keys that were changed, and how far their counts moved"
-    yield Beside(drawn, Table(caption, head, moved)) if moved else drawn
+    yield Beside(drawn, Table(caption, heads, moved)) if moved else drawn
+
+
+def _lost(one: Loss, data: Microdata) -> tuple[str, ...]:
+    """Return the row of a table whose loss was measured."""
+    changes = [change for change in one.bvr.values() if np.isfinite(change)]
+    between = f"{min(changes):+.1f}% to {max(changes):+.1f}%" if changes else "none"
+    strength = f"{one.rcv:+.1f}%" if np.isfinite(one.rcv) else "none"
+    named = f"{titled(data, one.rows.name)} x {titled(data, one.columns.name)}"
+    return named, f"{one.worst:.1f}%", f"{one.raad:.1f}", strength, between

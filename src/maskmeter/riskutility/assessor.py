@@ -170,7 +170,14 @@ class Assessor:
         if model is not None and len(sets) > 1:
             message = "A `model` serves one set of known keys: leave it out."
             raise InputError(message)
-        tables = _tables(loss, sample, perturbed, associations)
+        tables = loss_tables(loss, sample, perturbed, associations=associations)
+        if not tables:
+            message = (
+                "There is no table to measure the loss on: name one in `loss`, such as"
+                ' ("lad", "ethnicity"). Others are found only where the file has columns with 2 to 50'
+                " categories beside a key that is changed."
+            )
+            raise InputError(message)
         views = tuple(
             View.of(sample, scenario, names, population, model) for scenario, names in sets.items()
         )
@@ -248,8 +255,12 @@ def distance(loss: Loss, measure: Measure) -> float:
     return float(changes[np.isfinite(changes)].mean()) if np.isfinite(changes).any() else 0.0
 
 
-def _tables(
-    loss: object, sample: Microdata, perturbed: Iterable[str], associations: int
+def loss_tables(
+    loss: object,
+    sample: Microdata,
+    perturbed: Iterable[str],
+    *,
+    associations: int = ASSOCIATIONS,
 ) -> tuple[tuple[str, str], ...]:
     """Return the tables that are named, and the strongest associations of the perturbed keys."""
     pairs = [] if loss is None else [loss] if is_pair(loss) else loss
@@ -261,15 +272,7 @@ def _tables(
     own = [(str(rows), str(columns)) for rows, columns in pairs]
     found = strongest_associations(sample, list(perturbed), number=associations)
     named = {frozenset(pair) for pair in own}
-    tables = (*own, *(pair for pair in found if frozenset(pair) not in named))
-    if not tables:
-        message = (
-            "There is no table to measure the loss on: name one in `loss`, such as"
-            ' ("lad", "ethnicity"). Others are found only where the file has columns with 2 to 50'
-            " categories beside a key that is changed."
-        )
-        raise InputError(message)
-    return tables
+    return (*own, *(pair for pair in found if frozenset(pair) not in named))
 
 
 def _spread(values: NDArray[np.float64]) -> float:

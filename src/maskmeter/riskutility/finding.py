@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ from maskmeter.riskutility.family import Family
 from maskmeter.riskutility.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
     Curve = Callable[[float], Steps]
 
+_NOTICEABLE = (
+    0.1  # of the rate that was asked for, beyond which it is shown beside the achieved one
+)
 _PERCENTS = 100  # rates are tried in steps of one percent
 _NEAREST = 3  # useful releases to show when none meets the target
 
@@ -237,6 +240,21 @@ def find_release(
     return found
 
 
+def rate_label(method: str, percent: int, achieved: float, taken: Container[str] = ()) -> str:
+    """Return the label of a release: the share of records that it changed.
+
+    The percentage that was asked for stands beside it where it is clearly another, or where another
+    release changed the same share.
+
+    >>> rate_label("swap", 20, 0.2), rate_label("pram", 20, 0.203), rate_label("swap", 50, 0.1)
+    ('swap 20%', 'pram 20.3%', 'swap 10% (50% asked for)')
+    """
+    label = f"{method} {f'{achieved:.1%}'.replace('.0%', '%')}"
+    asked = percent / _PERCENTS
+    short = abs(achieved - asked) > _NOTICEABLE * asked
+    return f"{label} ({percent}% asked for)" if short or label in taken else label
+
+
 class _Tried(NamedTuple):
     """A release that was tried, and its place on the map; `kind` is its label without the rate."""
 
@@ -255,10 +273,17 @@ class _Search:
     progress: Callable[[Point], object]
     tried: list[_Tried]
 
-    def attempt(self, label: str, steps: Steps | None, kind: str = "") -> _Tried:
-        """Try a release; None leaves the file alone."""
+    def attempt(self, label: str, steps: Steps | None, *, percent: int | None = None) -> _Tried:
+        """Try a release; None leaves the file alone.
+
+        With the `percent` of records that it was asked to change, the label is that of its method.
+        """
         trial = self.assessor.trial(steps, seed=self.seed)
-        one = _Tried(Point.of(label, [trial]), trial, kind or label)
+        one = _Tried(Point.of(label, [trial]), trial, label)
+        if percent is not None:
+            taken = {other.point.label for other in self.tried}
+            named = rate_label(label, percent, one.point.changed, taken)
+            one = one._replace(point=replace(one.point, label=named))
         self.tried.append(one)
         self.progress(one.point)
         return one
@@ -275,7 +300,7 @@ class _Search:
         """
 
         def ends(percent: int) -> bool:
-            one = self.attempt(f"{label} {percent}%", curve(percent / _PERCENTS), label)
+            one = self.attempt(label, curve(percent / _PERCENTS), percent=percent)
             return self.meets(one) or not one.trial.useful
 
         low, high = 0, _PERCENTS // 2  # more is useful only where a swap falls short of it
