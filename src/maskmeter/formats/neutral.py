@@ -23,14 +23,23 @@ def neutral(
     """Return a frame with the dates that its numbers stand for, and a codebook without formats."""
     variables = tuple(replace(one, format="", shown_width=0) for one in codebook.variables)
     unformatted = replace(codebook, variables=variables)
-    if not hasattr(family, "DATES"):
+    if not variables:
         return frame, unformatted
-    columns = []
+    dates, columns = getattr(family, "DATES", {}), []
     for column in frame.to_polars().iter_columns():
-        unit = unit_of(codebook[column.name].format, family.DATES)  # type: ignore[union-attr]
+        unit = unit_of(codebook[column.name].format, dates)
         dated = unit and column.dtype.is_numeric()
-        columns.append(_dated(column, family.ZERO, unit) if dated else column)  # type: ignore[union-attr]
+        made = _dated(column, family.ZERO, unit) if dated else column  # type: ignore[union-attr]
+        columns.append(_occurring(made) if codebook[column.name].tagged else made)
     return nw.from_native(pl.DataFrame(columns), eager_only=True), unformatted
+
+
+def _occurring(column: pl.Series) -> pl.Series:
+    """Return ordered texts whose order lists those that occur: nobody declared the others."""
+    if not isinstance(column.dtype, pl.Enum):
+        return column
+    held = set(column.unique().to_list())
+    return column.cast(pl.Enum([one for one in column.dtype.categories.to_list() if one in held]))
 
 
 def unit_of(shown: str, dates: dict[str, int]) -> int:
