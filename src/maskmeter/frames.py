@@ -24,6 +24,8 @@ from maskmeter.errors import (
 )
 from maskmeter.formats.codebook import EMPTY
 from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.ordered import declared
+from maskmeter.formats.rebuild import rebuild_values
 from maskmeter.keys import Key, KeySpace
 
 if TYPE_CHECKING:
@@ -185,21 +187,25 @@ def decode(
 
 
 def _alike(key: Key, wanted: Codes, column: nw.Series[Any], codes: Codes) -> nw.Series[Any]:
-    """Return category values of the very type of a column, by taking them from its own rows."""
+    """Return category values of the very type of a column, and nothing else of that column.
+
+    Each category that is wanted is taken from one of the column's rows and made anew.
+    """
     row = np.full(key.size, -1)
     row[codes] = np.arange(len(codes))
-    if (row[wanted] >= 0).all():
-        return column[row[wanted]]
+    held = np.bincount(wanted, minlength=key.size) > 0
+    place = (held.cumsum() - 1)[wanted]
+    if (row[held] >= 0).all():
+        return rebuild_values(column[row[held]])[place]
 
     # Some category is not in the column: make its value, in a wider type if it does not fit.
+    made = [value for value, kept in zip(key.categories, held, strict=True) if kept]
     for kind in (column.dtype, None):
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")  # what does not fit is checked below
-            values = nw.new_series(
-                key.name, list(key.categories), kind, backend=column.implementation
-            )
-            if values.null_count() == key.categories.count(None):
-                return values[wanted]
+            values = nw.new_series(key.name, made, kind, backend=column.implementation)
+            if values.null_count() == made.count(None):
+                return values[place]
     message = f"Column {key.name!r} cannot hold all categories of its key."
     raise InputError(message)
 
@@ -323,7 +329,7 @@ def _encoded(
         message = f"Column {name!r} holds times finer than a microsecond: round them first."
         raise CategoryError(message)
     if isinstance(key, str):
-        categories = _declared(column) or _sorted(observed, name, nested)
+        categories = declared(column) or _sorted(observed, name, nested)
         key = Key(name, [*categories, None] if absent.any() else categories)
     codes = np.empty(len(column), dtype=np.int64)
     codes[~absent] = _codes(present, observed, key)
@@ -360,16 +366,6 @@ def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArra
     except Exception:  # noqa: BLE001 - some engines cannot match some types: do it value by value
         table = dict(zip(observed, known, strict=True))
         return _careful(lambda: np.array([table[value] for value in column.to_list()]))
-
-
-def _declared(column: nw.Series[Any]) -> list[Hashable]:
-    """Return the categories in their declared order, or nothing when the column declares none."""
-    if isinstance(column.dtype, nw.Enum):
-        return list(column.dtype.categories)
-    native = column.to_native()
-    if getattr(getattr(native, "type", None), "ordered", False):  # an Arrow dictionary
-        return native.unify_dictionaries().chunk(0).dictionary.to_pylist()  # type: ignore[no-any-return]
-    return []
 
 
 def _sorted(values: list[Any], name: str, nested: str) -> list[Hashable]:

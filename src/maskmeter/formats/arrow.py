@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from maskmeter.formats.ordered import in_declared_order
+from maskmeter.formats.ordered import in_declared_order, in_polars
+from maskmeter.formats.rebuild import rebuild_frame
 from maskmeter.formats.scanned import Scanned
 
 if TYPE_CHECKING:
@@ -30,5 +31,5 @@ def scan(path: Path, _dialect: Dialect) -> Scanned:
 
 
 def write(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
-    """Write a frame of any kind."""
-    frame.to_polars().write_ipc(path)
+    """Write a frame of any kind; Arrow writes the memory of a column, so that is made anew."""
+    rebuild_frame(in_polars(frame)).write_ipc(path)

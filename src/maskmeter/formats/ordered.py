@@ -1,15 +1,41 @@
-"""The order of categories that other programs declare in Parquet and Arrow files."""
+"""The order of categories that other programs declare, in frames and in Parquet and Arrow files."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
     from pathlib import Path
+
+
+def declared(column: nw.Series[Any]) -> list[Hashable]:
+    """Return the categories in their declared order, or nothing when the column declares none."""
+    if isinstance(column.dtype, nw.Enum):
+        return list(column.dtype.categories)
+    native = column.to_native()
+    if getattr(getattr(native, "type", None), "ordered", False):  # an Arrow dictionary
+        return _categories(native)
+    return []
+
+
+def in_polars(frame: nw.DataFrame[Any]) -> pl.DataFrame:
+    """Return the columns of a frame of any kind in Polars, with the order that they declare.
+
+    The index of a pandas frame is left out: it may tell how the records stood before a shuffle.
+    """
+    made = frame.to_polars()
+    named = [name for name, kind in made.schema.items() if isinstance(kind, pl.Categorical)]
+    orders = {name: declared(frame[name]) for name in named}
+    return made.with_columns(
+        pl.col(name).cast(pl.String).cast(pl.Enum(order))  # type: ignore[arg-type] # texts, or it would not be Categorical
+        for name, order in orders.items()
+        if order
+    )
 
 
 def in_declared_order(frame: pl.LazyFrame, path: Path, module: str) -> pl.LazyFrame:
@@ -34,5 +60,5 @@ def in_declared_order(frame: pl.LazyFrame, path: Path, module: str) -> pl.LazyFr
     )
 
 
-def _categories(column: Any) -> list[str]:  # noqa: ANN401 - a column of Arrow
+def _categories(column: Any) -> list[Any]:  # noqa: ANN401 - a column of Arrow
     return column.unify_dictionaries().chunk(0).dictionary.to_pylist()  # type: ignore[no-any-return]

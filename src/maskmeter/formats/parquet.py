@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from maskmeter.formats.codebook import Codebook
-from maskmeter.formats.ordered import in_declared_order
+from maskmeter.formats.ordered import in_declared_order, in_polars
 from maskmeter.formats.scanned import Scanned
 
 if TYPE_CHECKING:
@@ -36,4 +36,4 @@ def scan(path: Path, _dialect: Dialect) -> Scanned:
 
 def write(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
     """Write a frame of any kind."""
-    frame.write_parquet(path)
+    in_polars(frame).write_parquet(path)
