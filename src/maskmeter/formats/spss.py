@@ -14,6 +14,7 @@ from maskmeter.formats.codebook import Longest
 from maskmeter.formats.scanned import Scanned
 from maskmeter.formats.statistical import (
     can_copy,
+    check_length,
     check_names,
     check_numbers,
     check_written,
@@ -78,6 +79,7 @@ def scan(path: Path, dialect: Dialect) -> Scanned:
         encoding=dialect.codec,
     )
     frame = frame_of(columns, meta.readstat_variable_types)
+    check_length(path, len(frame), spss_bytes.beyond(path.read_bytes(), len(frame)))
     return Scanned(frame.lazy(), codebook_of(meta, frame), dialect)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from maskmeter.formats.scanned import Change
 
-_HEADER, _LITERAL, _IGNORED = 176, 253, 0
+_HEADER, _LITERAL, _IGNORED, _FINISHED = 176, 253, 0, 252
 _VARIABLE, _VALUE_LABELS, _LABELLED, _DOCUMENT, _EXTENSION, _END = 2, 3, 4, 6, 7, 999
 _PLAIN, _PACKED, _DEFLATED = 0, 1, 2
 _LONGEST, _PART = 255, 252  # a longer text is stored in parts, 252 bytes of it in each
@@ -34,7 +34,7 @@ def rewritten(
 
     `widths` has the bytes of each column, `changes` are by the position of theirs.
     """
-    order = "<" if content[64:68] in {b"\2\0\0\0", b"\3\0\0\0"} else ">"
+    order = _order(content)
     start, segments = _dictionary(content, order)
     ends = np.cumsum([_segments(width) for width in widths])
     if ends[-1] != segments:
@@ -56,6 +56,40 @@ def rewritten(
     trailer = _Trailer.of(content, start, order)
     packed = _packed(trailer.inflated(content), (records, segments), moves)
     return None if packed is None else head + trailer.deflated(packed, start)
+
+
+def beyond(content: bytes, records: int) -> bytes:
+    """Return the bytes of an SPSS file that belong neither to its records nor to what describes them.
+
+    A file whose layout is not the usual one, which is never copied, has none.
+    """
+    order = _order(content)
+    start, segments = _dictionary(content, order)
+    (compression,) = struct.unpack_from(f"{order}i", content, 72)
+    cells = records * segments
+    if cells < 0 or compression not in {_PLAIN, _PACKED, _DEFLATED}:
+        return b""
+    if compression == _PLAIN:
+        return content[start + 8 * cells :]
+    if compression == _PACKED:
+        return _beyond_cells(content[start:], cells)
+    trailer = _Trailer.of(content, start, order)
+    return content[start + trailer.length :] or _beyond_cells(trailer.inflated(content), cells)
+
+
+def _beyond_cells(data: bytes, cells: int) -> bytes:
+    """Return what follows the packed cells, without the commands that say that nothing does."""
+    at, left, block = 0, cells, b""
+    while left > 0 and at < len(data):
+        block = data[at : at + 8]
+        left -= len(block) - block.count(_IGNORED)
+        at += 8 + 8 * block.count(_LITERAL)
+    behind = block.replace(bytes([_IGNORED]), b"")[left:] if left < 0 else b""
+    return (behind + data[at:]).strip(bytes([_IGNORED, _FINISHED]))
+
+
+def _order(content: bytes) -> str:
+    return "<" if content[64:68] in {b"\2\0\0\0", b"\3\0\0\0"} else ">"
 
 
 def _dictionary(content: bytes, order: str) -> tuple[int, int]:
@@ -162,6 +196,11 @@ class _Trailer:
             struct.unpack_from(f"{order}2q2i", content, at + 24 + 24 * n) for n in range(count)
         )
         return cls(order, first, size, tuple((a, b, c, d) for a, b, c, d in table))
+
+    @property
+    def length(self) -> int:
+        """The bytes of all blocks, with what stands before and behind them."""
+        return 24 + sum(size for *_, size in self.blocks) + 24 + 24 * len(self.blocks)
 
     def inflated(self, content: bytes) -> bytes:
         return b"".join(

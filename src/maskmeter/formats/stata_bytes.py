@@ -21,6 +21,7 @@ _LONG_TEXT = 32768
 _WIDTHS = {65526: 8, 65527: 4, 65528: 4, 65529: 2, 65530: 1, _LONG_TEXT: 8}
 _OLD_WIDTHS = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}
 _ENDING = "</data>"
+_LAST = b"</value_labels></stata_dta>"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,32 @@ def rewritten(content: bytes, records: int, changes: dict[int, Change]) -> bytes
     if layout.texts is not None and layout.texts.columns & set(changes):
         tail = layout.texts.renumbered(content, cells, places, head)
     return bytes(head) + cells.tobytes() + tail
+
+
+def beyond(content: bytes, records: int) -> bytes:
+    """Return the bytes of a Stata file that belong neither to its records nor to what describes them.
+
+    A file whose layout is not a known one, which is never copied, has none.
+    """
+    layout = _layout(content)
+    if layout is None:
+        return b""
+    end = layout.start + layout.size(records)
+    if layout.texts is None or layout.end is None:
+        return content[_labels_end(content, end, layout.order) :]
+    if layout.end != end:
+        return content[min(end, layout.end) : max(end, layout.end)]
+    return content[layout.texts.labels_end(content) :].removeprefix(_LAST)
+
+
+def _labels_end(content: bytes, at: int, order: str) -> int:
+    """Return where the labels of values end that begin at `at`."""
+    while at + 48 <= len(content):
+        (length, labels, size) = struct.unpack_from(f"{order}i36x2i", content, at)
+        if length != 8 + 8 * labels + size or min(labels, size) < 0:
+            break
+        at += 40 + length
+    return at
 
 
 def _forget_sorting(head: bytearray, layout: _Layout, columns: Iterable[int]) -> None:

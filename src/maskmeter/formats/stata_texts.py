@@ -51,6 +51,15 @@ class LongTexts:
         until = self.places[11] - len(_CLOSING)
         return b"</data>" + _OPENING + made + content[until:]
 
+    def labels_end(self, content: bytes) -> int:
+        """Return where the last of the labels of values ends, which stand behind the texts."""
+        at = self.places[11] + len("<value_labels>")
+        name = 33 if self.release == 117 else 129  # noqa: PLR2004 - shorter there
+        while content.startswith(b"<lbl>", at):
+            (length,) = struct.unpack_from(f"{self.order}i", content, at + 5)
+            at += 5 + 4 + name + 3 + length + len("</lbl>")
+        return at
+
     @property
     def _size(self) -> int:
         """The bytes of all texts."""

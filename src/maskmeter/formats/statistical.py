@@ -181,6 +181,20 @@ def write_copy(
     return content is not None
 
 
+def check_length(path: Path, records: int, beyond: bytes) -> None:
+    """Refuse a file with bytes that no record accounts for: they may be records that nobody read.
+
+    The end of a line is none: some programs add it to every file.
+    """
+    if beyond not in {b"", b"\n", b"\r\n"}:
+        message = (
+            f"Cannot read {path.name!r}: its length does not fit its number of records"
+            f" ({records:,}), by {len(beyond):,} bytes. These may be records that are not counted:"
+            " save the file again in the program that made it."
+        )
+        raise FileError(message)
+
+
 def check_written(columns: dict[str, list[Any]], frame: pl.DataFrame) -> None:
     """Refuse what was read back of a file just written, when it is not all there.
 
