@@ -1,13 +1,15 @@
-"""SPSS and Stata files with more in them than their records."""
+"""SPSS and Stata files with more in them than their records: it is refused, or it is not copied."""
 
 from __future__ import annotations
 
 import struct
 
+import polars as pl
+import pyreadstat
 import pytest
 
 import maskmeter as mm
-from formats.files import RECORDS, write_spss, write_stata
+from formats.files import RECORDS, found, write_spss, write_stata
 from maskmeter.formats import stata_bytes
 
 SPSS = {
@@ -106,3 +108,54 @@ def test_labels_of_stata_are_no_uncounted_records(version, tmp_path):
     assert b"Not asked" in content[-400:]
     assert stata_bytes.beyond(content, RECORDS) == b""
     assert stata_bytes.beyond(content + b"x", RECORDS) == b"x"
+
+
+def released(path, name="b"):
+    """Write a file in which the key `k` is turned around."""
+    sample = mm.read(path, keys=["k"])
+    target = path.with_stem(name)
+    sample.with_codes(sample.codes[::-1]).write(target)
+    return target.read_bytes()
+
+
+@pytest.mark.parametrize("version", [8, 12, 13, 14, 15])
+def test_the_rest_of_a_longer_text_behind_a_text_of_stata_is_not_copied(version, tmp_path):
+    frame = pl.DataFrame({"k": ["ab", "cdefgh"], "town": ["x" * 9, "York"]})
+    pyreadstat.write_dta(frame, tmp_path / "clean.dta", version=version)
+    clean = (tmp_path / "clean.dta").read_bytes()
+    left = clean.replace(b"ab\0\0\0\0", b"ab\0efg").replace(b"York\0\0\0\0\0", b"York\0\0ark")
+    (tmp_path / "a.dta").write_bytes(left)
+
+    assert left != clean
+    assert released(tmp_path / "a.dta") == released(tmp_path / "clean.dta")
+
+
+@pytest.mark.parametrize("options", [{}, {"row_compress": True}])
+def test_bytes_behind_the_width_of_a_text_of_spss_are_not_copied(options, tmp_path):
+    path = tmp_path / "a.sav"
+    frame = pl.DataFrame({"k": ["abcde", "fghij"], "long": ["L" * 300, "M" * 300], "n": [1.5, 2]})
+    pyreadstat.write_sav(frame, path, **options)
+    clean, content = released(path), path.read_bytes()
+    left = content.replace(b"abcde   ", b"abcdeXYZ").replace(b"LLLLLLL ", b"LLLLLLL?", 1)
+    path.write_bytes(left)
+
+    assert {one ^ other for one, other in zip(left, content, strict=True)} > {0}
+    assert released(path) == clean
+
+
+@pytest.mark.parametrize("version", [13, 14, 15])
+def test_a_text_that_stata_keeps_though_nobody_holds_it_is_not_copied(version, tmp_path):
+    texts = ["a" * 3000, "b" * 3000, "c" * 3000]
+    frame = pl.DataFrame({"k": ["x", "y", "x"], "story": texts})
+    path = tmp_path / "a.dta"
+    pyreadstat.write_dta(frame, path, version=version)
+    content = bytearray(path.read_bytes())
+    start = content.index(b"<data>") + len("<data>")
+    size = (content.index(b"</data>") - start) // 3
+    content[start + 3 * size - 8 : start + 3 * size] = bytes(8)  # the last record forgets its text
+    path.write_bytes(content)
+    assert texts[2].encode() in path.read_bytes()
+
+    after = released(path)
+    assert texts[2].encode() not in after
+    assert found(tmp_path / "b.dta")[0]["story"] == [*texts[:2], ""]

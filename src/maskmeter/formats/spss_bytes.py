@@ -9,17 +9,21 @@ from __future__ import annotations
 import struct
 import zlib
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from maskmeter.formats.scanned import Change
+
+_Moves: TypeAlias = "list[tuple[Change, slice]]"
+_Padding: TypeAlias = "list[tuple[int, int]]"
 
 _HEADER, _LITERAL, _IGNORED, _FINISHED = 176, 253, 0, 252
 _VARIABLE, _VALUE_LABELS, _LABELLED, _DOCUMENT, _EXTENSION, _END = 2, 3, 4, 6, 7, 999
@@ -44,17 +48,18 @@ def rewritten(
         for column in changes
     }
     moves = [(change, places[column]) for column, change in changes.items()]
+    padding = list(_padding(widths))
     (compression,) = struct.unpack_from(f"{order}i", content, 72)
     head, data = content[:start], content[start:]
     if compression == _PLAIN:
-        return head + _plain(data, (records, segments), moves)
+        return head + _plain(data, (records, segments), moves, padding)
     if compression == _PACKED:
-        packed = _packed(data, (records, segments), moves)
+        packed = _packed(data, (records, segments), moves, padding)
         return None if packed is None else head + packed
     if compression != _DEFLATED:
         return None
     trailer = _Trailer.of(content, start, order)
-    packed = _packed(trailer.inflated(content), (records, segments), moves)
+    packed = _packed(trailer.inflated(content), (records, segments), moves, padding)
     return None if packed is None else head + trailer.deflated(packed, start)
 
 
@@ -122,20 +127,42 @@ def _dictionary(content: bytes, order: str) -> tuple[int, int]:
     return at + 8, segments
 
 
+def _parts(width: int) -> list[int]:
+    """Return the bytes of each part of a number or a text, all but the last of the same size."""
+    parts = ceil(width / _PART) if width > _LONGEST else 1
+    return [*[_LONGEST] * (parts - 1), width - (parts - 1) * _PART]
+
+
 def _segments(width: int) -> int:
     """Return how many segments a number or a text takes."""
-    parts = ceil(width / _PART) if width > _LONGEST else 1
-    return (parts - 1) * 32 + max(1, ceil((width - (parts - 1) * _PART) / 8))
+    return sum(max(1, ceil(part / 8)) for part in _parts(width))
 
 
-def _plain(data: bytes, shape: tuple[int, int], moves: list[tuple[Change, slice]]) -> bytes:
+def _padding(widths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield each segment that a text does not fill, and how many of its bytes the text has."""
+    end = 0
+    for part in chain.from_iterable(map(_parts, widths)):
+        end += _segments(part)
+        if part % 8:
+            yield end - 1, part % 8
+
+
+def _clear_padding(cells: NDArray[Any], padding: _Padding) -> None:
+    """Put spaces behind the last byte of a text: other programs may show what stands there."""
+    octets = cells.view(np.uint8).reshape(*cells.shape, 8)
+    for segment, held in padding:
+        octets[:, segment, held:] = ord(" ")
+
+
+def _plain(data: bytes, shape: tuple[int, int], moves: _Moves, padding: _Padding) -> bytes:
     cells = np.frombuffer(data, dtype="V8", count=shape[0] * shape[1]).reshape(shape).copy()
     for change, place in moves:
         cells[:, place] = cells[change.sources, place]
+    _clear_padding(cells, padding)
     return cells.tobytes() + data[cells.nbytes :]
 
 
-def _packed(data: bytes, shape: tuple[int, int], moves: list[tuple[Change, slice]]) -> bytes | None:
+def _packed(data: bytes, shape: tuple[int, int], moves: _Moves, padding: _Padding) -> bytes | None:
     """Return packed records with some cells changed: a cell takes its commands and bytes along."""
     commands, literals = _unpack(data)
     count = shape[0] * shape[1]
@@ -146,6 +173,8 @@ def _packed(data: bytes, shape: tuple[int, int], moves: list[tuple[Change, slice
         cells = held[places].reshape(shape)
         for change, place in moves:
             cells[:, place] = cells[change.sources, place]
+        if held is literals:
+            _clear_padding(cells, padding)
         held[places] = cells.ravel()
     return _pack(commands, literals)
 

@@ -13,6 +13,8 @@ from maskmeter.formats.stata_texts import LongTexts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from maskmeter.formats.scanned import Change
 
 _TAGGED = {117: 2, 118: 2, 119: 4}  # releases with tags, and the bytes that number a column there
@@ -35,6 +37,7 @@ class _Layout:
     number: int  # bytes that number a column in the sort order
     texts: LongTexts | None = None  # kept apart from the records
     end: int | None = None  # where they end, if the file says so
+    fixed: tuple[int, ...] = ()  # the columns of texts that stand among the records
 
     def size(self, records: int) -> int:
         """Return the bytes of all records."""
@@ -57,11 +60,20 @@ def rewritten(content: bytes, records: int, changes: dict[int, Change]) -> bytes
     ]
     for column, change in changes.items():
         cells[:, places[column]] = cells[change.sources, places[column]]
+    for column in layout.fixed:
+        _clear_ends(cells[:, places[column]])
     head, tail = bytearray(content[: layout.start]), content[layout.start + size :]
     _forget_sorting(head, layout, changes)
-    if layout.texts is not None and layout.texts.columns & set(changes):
-        tail = layout.texts.renumbered(content, cells, places, head)
+    texts = layout.texts
+    changed = texts is not None and texts.columns & set(changes)
+    if texts is not None and (changed or texts.unused(content, cells, places)):
+        tail = texts.renumbered(content, cells, places, head)
     return bytes(head) + cells.tobytes() + tail
+
+
+def _clear_ends(texts: NDArray[np.uint8]) -> None:
+    """Clear what stands behind the end of each text, which may be the rest of a former, longer one."""
+    texts[np.logical_or.accumulate(texts == 0, axis=1)] = 0
 
 
 def beyond(content: bytes, records: int) -> bytes:
@@ -120,8 +132,9 @@ def _tagged(content: bytes, release: int) -> _Layout | None:
     widths = tuple(_WIDTHS.get(one, one) for one in types)
     start, sorting = places[9] + len("<data>"), places[4] + len("<sortlist>")
     apart = {column for column, kind in enumerate(types) if kind == _LONG_TEXT}
+    fixed = tuple(column for column, kind in enumerate(types) if kind < _LONG_TEXT)
     texts = LongTexts(release, order, frozenset(apart), places_at, places)
-    return _Layout(start, widths, sorting, order, number, texts, places[10] - len(_ENDING))
+    return _Layout(start, widths, sorting, order, number, texts, places[10] - len(_ENDING), fixed)
 
 
 def _map(content: bytes, release: int, at: int, order: str) -> int:
@@ -148,4 +161,5 @@ def _fixed(content: bytes) -> _Layout:
         if not kind and not length:
             break
     widths = tuple(_OLD_WIDTHS.get(one, one) for one in types)
-    return _Layout(at, widths, sorting, order, 2)
+    fixed = tuple(column for column, kind in enumerate(types) if kind not in _OLD_WIDTHS)
+    return _Layout(at, widths, sorting, order, 2, fixed=fixed)

@@ -6,10 +6,11 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
 _COLUMN_BYTES = {117: 4, 118: 2, 119: 3}  # of the eight of a cell; the others number the record
@@ -25,6 +26,12 @@ class LongTexts:
     columns: frozenset[int]
     places_at: int
     places: tuple[int, ...]  # of the parts of the file, as its map has them
+
+    def unused(self, content: bytes, cells: NDArray[np.uint8], places: list[slice]) -> bool:
+        """Return True when the file keeps a text that no record holds."""
+        columns = (np.ascontiguousarray(cells[:, places[column]]) for column in self.columns)
+        used = {cell.tobytes() for column in columns for cell in np.unique(column.view(np.uint64))}
+        return any(number not in used for number, _ in self._read(content))
 
     def renumbered(
         self, content: bytes, cells: NDArray[np.uint8], places: list[slice], head: bytearray
