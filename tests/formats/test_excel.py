@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import re
 import tempfile
+import tracemalloc
+import zipfile
 from datetime import datetime, time
 
 import polars as pl
@@ -95,14 +98,22 @@ def test_formulas_without_values_are_refused(tmp_path):
     refused(lambda: mm.read(path, keys=["lad"]), "1 formulas have no values stored")
 
 
-def test_formulas_with_values_are_read_and_written_as_those(tmp_path):
-    import zipfile  # noqa: PLC0415 - only here
+def edited(path, old, new):
+    """Replace a pattern that the only sheet of a workbook has once."""
+    with zipfile.ZipFile(path) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet], times = re.subn(old, new, parts[sheet])
+    assert times == 1
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in parts.items():
+            file.writestr(name, content)
+    return path
 
-    path, new = workbook(tmp_path / "a.xlsx", G3="=1+1"), tmp_path / "b.xlsx"
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(new, "w") as made:
-        for name in old.namelist():
-            content = old.read(name)
-            made.writestr(name, content.replace(b"<f>1+1</f><v />", b"<f>1+1</f><v>2</v>").replace(b"<f>1+1</f><v></v>", b"<f>1+1</f><v>2</v>"))  # fmt: skip
+
+def test_formulas_with_values_are_read_and_written_as_those(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", G3="=1+1")
+    new = edited(path, rb"<f>1\+1</f><v */>|<f>1\+1</f><v></v>", b"<f>1+1</f><v>2</v>")
     sample = mm.read(new, keys=["lad"])
     with pytest.warns(mm.MaskmeterWarning, match="1 formulas are written as their values"):
         sample.write(tmp_path / "c.xlsx")
@@ -136,6 +147,49 @@ def test_a_first_row_that_is_a_record_is_not_shown(tmp_path):
     book.active.append([SECRET, "west"])
     book.save(tmp_path / "a.xlsx")
     refused(lambda: mm.read(tmp_path / "a.xlsx", keys=["secret_value"]), "first row")
+
+
+def read_with_peak(path):
+    """Return the records of a workbook, and the most memory that reading them took."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        return mm.read(path, keys=["lad"], missing="category"), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("size", [b"A1:G11", b"A1:A41", b"C5:D9", b"A1", b"A1:XFD1048576"])
+def test_a_false_size_of_the_sheet_hides_no_record_and_costs_nothing(size, tmp_path):
+    path = workbook(tmp_path / "a.xlsx")
+    mm.read(path, keys=["lad"])  # the first time imports are counted too
+    wanted, usual = read_with_peak(path)
+    edited(path, rb'<dimension ref="A1:G41"', b'<dimension ref="%s"' % size)
+    sample, most = read_with_peak(path)
+    mm.Swap("lad", 0.5).apply(sample, rng=1).write(tmp_path / "b.xlsx")
+
+    assert sample.to_frame().equals(wanted.to_frame())
+    assert mm.count(path, keys=["lad"]).total == 40
+    assert len(mm.read(tmp_path / "b.xlsx", keys=["lad"])) == 40
+    assert most < usual + 1e6  # a row of 16,384 cells takes more
+
+
+def test_columns_beyond_a_false_size_are_not_overlooked(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", K5=SECRET)
+    edited(path, rb'<dimension ref="A1:K41"', b'<dimension ref="A1:G41"')
+    refused(lambda: mm.read(path, keys=["lad"]), "beside the columns")
+
+
+def test_blank_rows_stay_between_records_and_cost_nothing_behind_them(tmp_path):
+    path = workbook(tmp_path / "a.xlsx")
+    last = b'<row r="60"><c r="B60"><v>7</v></c></row><row r="99999"><c r="A99999"/></row>'
+    edited(path, b"</sheetData>", last + b"</sheetData>")
+    sample, most = read_with_peak(path)
+    frame = sample.to_frame()
+
+    assert len(frame) == 59
+    assert frame["income"].to_list()[39:] == [39 / 4, *[None] * 18, 7]
+    assert most < 3e6
 
 
 def test_a_sheet_that_is_hidden_is_not_read(tmp_path):

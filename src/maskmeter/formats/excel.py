@@ -135,6 +135,8 @@ def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[st
         message = f"Cannot read {path.name!r}: all its sheets are hidden."
         raise FileError(message)
     sheet, written = values.worksheets[shown[0]], formulas.worksheets[shown[0]]
+    for one in (sheet, written):
+        one.reset_dimensions()  # the file may give a false size: rows beyond it would not be read
     pairs = zip(sheet.iter_rows(), written.iter_rows(), strict=True)
     first, _ = next(pairs, ((), ()))
     header = _header(first, path.name)
@@ -169,8 +171,12 @@ def _cells(
     pairs: Iterator[tuple[Any, Any]], columns: int, name: str
 ) -> tuple[list[list[tuple[Any, str]]], int]:
     """Return values with their number formats, without blank rows at the end, and count formulas."""
-    rows, computed, unknown = [], 0, 0
+    rows: list[list[tuple[Any, str]]] = []
+    blank, computed, unknown = 0, 0, 0
     for cells, written in pairs:
+        if not cells:
+            blank += 1
+            continue
         formulas = [position for position, cell in enumerate(written) if cell.data_type == "f"]
         computed += len(formulas)
         unknown += sum(cells[position].value is None for position in formulas)
@@ -180,16 +186,18 @@ def _cells(
                 f"Cannot read {name!r}: some cells stand beside the columns its first row names."
             )
             raise FileError(message)
-        row = row[:columns]
-        rows.append(row + [(None, _GENERAL)] * (columns - len(row)))
+        if all(value is None for value, _ in row):
+            blank += 1  # there may be a million at the end, so they are made when a record follows
+            continue
+        rows += ([(None, _GENERAL)] * columns for _ in range(blank))
+        rows.append(row[:columns] + [(None, _GENERAL)] * (columns - len(row)))
+        blank = 0
     if unknown:
         message = (
             f"Cannot read {name!r}: {unknown:,} formulas have no values stored with them."
             " Open and save the workbook in Excel first."
         )
         raise FileError(message)
-    while rows and all(value is None for value, _ in rows[-1]):
-        rows.pop()
     return rows, computed
 
 
