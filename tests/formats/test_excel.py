@@ -192,6 +192,15 @@ def test_blank_rows_stay_between_records_and_cost_nothing_behind_them(tmp_path):
     assert most < 3e6
 
 
+def test_a_date_that_excel_cannot_show_is_not_quoted(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", C2=99_999_999)
+    sample = mm.read(path, keys=["lad"])  # a warning of the library would be an error here
+    with pytest.warns(mm.MaskmeterWarning, match=r"written as errors \(cells: 1\)") as told:
+        sample.write(tmp_path / "b.xlsx")
+
+    assert not any("99999999" in str(one.message) for one in told)
+
+
 def test_a_sheet_that_is_hidden_is_not_read(tmp_path):
     path = workbook(tmp_path / "a.xlsx")
     book = load_workbook(path)

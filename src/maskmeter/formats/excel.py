@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from contextlib import suppress
 from datetime import date, datetime, time
 from io import BytesIO
@@ -140,7 +141,10 @@ def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[st
     pairs = zip(sheet.iter_rows(), written.iter_rows(), strict=True)
     first, _ = next(pairs, ((), ()))
     header = _header(first, path.name)
-    rows, computed = _cells(pairs, len(header), path.name)
+    with warnings.catch_warnings(record=True) as told:  # they quote cells
+        warnings.simplefilter("always")
+        rows, computed = _cells(pairs, len(header), path.name)
+    dates = sum("outside the limits for dates" in str(one.message) for one in told) // 2
     others = len(values.sheetnames) - 1
     left_out = []
     if others:
@@ -149,6 +153,8 @@ def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[st
         )
     if computed:
         left_out.append(f"{computed:,} formulas are written as their values.")
+    if dates:
+        left_out.append(f"Dates that Excel cannot show are written as errors (cells: {dates:,}).")
     return header, rows, tuple(left_out)
 
 
