@@ -46,6 +46,9 @@ def by_hand(formula):
         elif formula == "2.6":
             small = (released - own * stay) / (own * stay / (1 - PI * stay))
             values.append((1 - small) / own)
+        elif formula == "2.6 released":
+            small = (released - released * stay) / (released * stay / (1 - PI * stay))
+            values.append((1 - small) / released)
         else:
             below = own * PI * stay**2 / (1 - PI * stay) + released
             values.append(stay / (1 - PI * stay) / below)
@@ -60,7 +63,7 @@ def test_exact_risk_of_a_release_is_the_printed_equation():
     assert risk.without_target == 1
 
 
-@pytest.mark.parametrize("formula", ["2.5", "2.6", "2.7"])
+@pytest.mark.parametrize("formula", ["2.5", "2.6", "2.6 released", "2.7"])
 def test_approximations_are_the_printed_equations(formula):
     risk = mm.approximate_risk(RELEASE, POPULATION, formula=formula)
 
@@ -114,10 +117,12 @@ def test_realised_counts_without_misclassification_are_the_population_counts():
     assert risk.by_cell.tolist() == mm.exact_risk(ORIGINAL, POPULATION).by_cell.tolist()
 
 
-def test_negative_values_of_2_6_are_kept_counted_and_warned_about():
+@pytest.mark.parametrize("formula", ["2.6", "2.6 released"])
+def test_negative_values_of_2_6_are_kept_counted_and_warned_about(formula):
     errors = mm.Misclassification({"lad": mm.stay_or_move(3, stay=0.1)})
-    with pytest.warns(mm.MaskmeterWarning, match="2 of 3 values"):
-        risk = mm.approximate_risk(MOVED, POPULATION, formula="2.6", misclassification=errors)
+    said = rf"2 of 3 values of approximation \({formula}\) are negative"
+    with pytest.warns(mm.MaskmeterWarning, match=said):
+        risk = mm.approximate_risk(MOVED, POPULATION, formula=formula, misclassification=errors)
 
     assert risk.negative == 2
     assert risk.total < 0
@@ -127,7 +132,7 @@ def test_negative_values_of_2_6_are_kept_counted_and_warned_about():
 
 def test_a_full_move_leaves_no_risk_by_any_equation():
     errors = mm.Misclassification({"lad": mm.stay_or_move(3, stay=0.0)})
-    for formula in ("2.5", "2.6", "2.7"):
+    for formula in ("2.5", "2.6", "2.6 released", "2.7"):
         risk = mm.approximate_risk(MOVED, POPULATION, formula=formula, misclassification=errors)
         assert risk.by_cell.tolist() == [0, 0, 0]
     assert mm.exact_risk(MOVED, POPULATION, misclassification=errors).total == 0
@@ -235,8 +240,9 @@ class TestRealisedCounts:
             RELEASE, POPULATION, formula=formula, released_counts="realised", rng=rng
         )
 
-    def test_2_5_counts_uniques_without_a_target(self):
-        risk = self.realised("2.5")
+    @pytest.mark.parametrize("formula", ["2.5", "2.6 released"])
+    def test_formulas_of_released_counts_alone_count_uniques_without_a_target(self, formula):
+        risk = self.realised(formula)
 
         assert risk.without_target == 1
         assert risk.by_cell[1] > 0

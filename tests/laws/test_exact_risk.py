@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import maskmeter as mm
 import oracle
+from maskmeter.errors import without_warnings
 from maskmeter.misclassification import grid, moved_in, pairs, rivals
 from maskmeter.misclassification.spread import largest_move
 from worlds import worlds
@@ -78,6 +79,28 @@ def test_without_misclassification_risk_is_one_over_the_population_count(world):
     risk = mm.exact_risk(sample, world.population)
 
     assert risk.by_cell == pytest.approx(1 / world.population.counts, rel=1e-15)
+
+
+@settings(max_examples=200)
+@given(worlds())
+def test_2_6_with_released_counts_depends_on_the_cell_by_stay_and_released_count_alone(world):
+    """In fractions, from the definition of F~_j: (1/F~)(1 - [1 - M](1 - pi M)/M)."""
+    with without_warnings():
+        risk = mm.approximate_risk(
+            world.sample,
+            world.population,
+            formula="2.6 released",
+            misclassification=world.errors,
+        )
+
+    for cell, found in zip(world.cells, risk.by_cell, strict=True):
+        stay = world.misclassify(cell)[cell]
+        released = sum(world.misclassify(unit)[cell] for unit in world.units)
+        wanted = 0.0
+        if cell in world.units and stay:
+            left = (1 - stay) * (1 - world.include(cell) * stay) / stay
+            wanted = float((1 - left) / released)
+        assert found == pytest.approx(wanted, abs=1e-12, rel=1e-12)
 
 
 @given(worlds())

@@ -69,7 +69,8 @@ def small_error_probability(*, stay: Array, population: Array, released: Array, 
     """Return eq. (2.6), for small misclassification. It is negative where that is not small.
 
     `(1/F_j) (1 - [F~_j - F_j M_jj] / [F_j M_jj / (1 - pi_j M_jj)])`; the paper prints F_jj for F_j.
-    Multiplied out, so that M_jj = 0 gives 0.
+    Multiplied out, so that M_jj = 0 gives 0. With F~_j as `population` too it is the reading behind
+    the paper's first table, `(1/F~_j) (1 - [1 - M_jj] (1 - pi_j M_jj) / M_jj)`.
 
     >>> one = np.array([1.0])
     >>> small_error_probability(stay=0.9 * one, population=2 * one, released=2 * one, pi=0 * one).round(4)

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from maskmeter.risk.result import Risk
     from maskmeter.risk.uniques import Errors
 
-Formula = Literal["2.5", "2.6", "2.7"]
+Formula = Literal["2.5", "2.6", "2.6 released", "2.7"]
 InSampleFormula = Literal["2.2", "2.4"]
 ReleasedCounts = Literal["expected", "realised"]
+
+_BY_RELEASED_COUNTS = ("2.5", "2.6 released")  # no F_j in them
 
 
 def exact_risk(
@@ -80,6 +82,8 @@ def approximate_risk(
     ----------
     formula
         "2.5" for small sampling fractions, "2.6" and "2.7" for small misclassification.
+        "2.6 released" has F~_j wherever (2.6) has F_j: with it the paper's first table was
+        computed, as its rows (2.5) and (2.6) show for swaps at random.
 
     >>> import polars as pl, maskmeter as mm
     >>> people = pl.DataFrame({"age": [1, 1, 1, 2, 2, 3]})
@@ -94,8 +98,8 @@ def approximate_risk(
     uniques = _uniques(data, population, misclassification)
     realised = released_counts == "realised"
     released = uniques.realised(rng) if realised else uniques.expected
-    # Realised counts have every released unique in them, so (2.5) is defined at all of these.
-    ruled = not (realised and formula == "2.5")
+    # Realised counts have every released unique in them: what needs no F_j is defined at all.
+    ruled = not (realised and formula in _BY_RELEASED_COUNTS)
     values = _approximation(formula, uniques, released)
     risk = uniques.risk(
         f"Approximate risk ({formula}), {released_counts} released counts",
@@ -106,7 +110,7 @@ def approximate_risk(
     )
     if risk.negative:
         message = (
-            f"{risk.negative:,} of {risk.uniques:,} values of approximation (2.6) are negative:"
+            f"{risk.negative:,} of {risk.uniques:,} values of approximation ({formula}) are negative:"
             " misclassification is not small in those cells. Use exact_risk, or formula 2.5 or 2.7."
         )
         warnings.warn(message, NegativeRiskWarning, stacklevel=2)
@@ -182,10 +186,13 @@ def _uniques(data: Release | Microdata, population: KeyTable, errors: Errors) ->
 
 
 def _approximation(formula: Formula, uniques: Uniques, released: formulas.Array) -> formulas.Array:
-    """Return the values of one of the three approximations."""
+    """Return the values of one of the approximations."""
     own, stay = uniques.own, uniques.stay
     if formula == "2.5":
         return formulas.simple_match_probability(stay=stay, released=released)
-    small = formulas.small_error_probability
-    equation = small if formula == "2.6" else formulas.diagonal_match_probability
-    return equation(stay=stay, population=own, released=released, pi=uniques.pi)
+    if formula == "2.7":
+        equation = formulas.diagonal_match_probability
+    else:
+        equation = formulas.small_error_probability
+    population = released if formula == "2.6 released" else own
+    return equation(stay=stay, population=population, released=released, pi=uniques.pi)
