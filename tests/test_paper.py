@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ import maskmeter as mm
 from maskmeter.page import Figure, Section, Table, Text, render
 from maskmeter.paper import STEPS, findings, run_paper
 from maskmeter.paper.rerun import map_candidates
-from maskmeter.paper.tables import METHODS, RATES, Study
+from maskmeter.paper.tables import METHODS, RATES, RELEASED, Study, published
+from maskmeter.risk import formulas
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +42,40 @@ def test_findings_of_table_one_hold(table1):
 
 def test_table_one_has_the_paper_s_rows_and_ours(table1):
     for rate in RATES:
-        assert list(table1[rate])[:8] == [
-            "tau (2.8)", "(2.5)", "(2.6)", "(2.7)", "tau*_CC (2.9)", "(2.2)", "naive", "adjusted",
+        assert list(table1[rate])[:9] == [
+            "tau (2.8)", "(2.5)", "(2.6)", "(2.6) with F~_j", "(2.7)", "tau*_CC (2.9)", "(2.2)",
+            "naive", "adjusted",
         ]  # fmt: skip
         rows = {name: np.array(figures) for name, figures in table1[rate].items()}
         assert all(len(figures) == len(METHODS) for figures in rows.values())
         assert np.all(rows["interval, low"] < rows["estimate, default"])
         assert np.all(rows["interval, high"] > rows["estimate, default"])
+
+
+@pytest.mark.parametrize(
+    ("rate", "column", "stay"), [("10%", 0, 0.9), ("20%", 0, 0.8), ("20%", 2, 0.93)]
+)
+def test_printed_2_6_follows_from_printed_2_5_with_released_counts(rate, column, stay):
+    """All records that can be matched have one chance to stay, so F~_j is known up to its sum: of a
+    targeted swap of 20 % the others always move. The sampling fraction is needed too."""
+    printed = published()["table1"][rate]
+    one, pi = np.ones(1), np.array([0.01])
+    released = one * stay / printed["(2.5)"][column]  # a cell that stands for all
+    found = formulas.small_error_probability(
+        stay=stay * one, population=released, released=released, pi=pi
+    )
+
+    assert found[0] == pytest.approx(printed["(2.6)"][column], rel=0.001)
+    assert found[0] == pytest.approx(printed["(2.6)"][column], abs=0.1)  # two rounded figures
+
+
+def test_the_reading_of_2_6_behind_the_printed_row_is_told_by_random_swaps(table1):
+    found = findings.of_reading(table1, published()["table1"])
+    as_printed = {rate: rows | {RELEASED: rows["(2.6)"]} for rate, rows in table1.items()}
+
+    assert found.holds
+    assert "gives 317.8 and 280.5 for the random swaps (printed 317.7 and 280.4)" in found.words
+    assert not findings.of_reading(as_printed, published()["table1"]).holds  # F_j does not do
 
 
 def test_estimated_risk_ranks_records_as_the_exact_one_does(study):
@@ -112,6 +141,34 @@ def test_figures_have_the_names_of_the_published_ones(small):
     labels = {row["label"] for row in data["risk_utility_map"]}
     assert labels == set(published["risk_utility_map_points"])
     assert all({"claim", "holds", "figure"} <= set(one) for one in data["findings"])
+
+
+def test_a_smaller_census_is_compared_by_ratios_to_tau_star(small):
+    ten, twenty = (one for one in small.sections()[0].blocks if isinstance(one, Table))
+    rows = [row[0] for row in ten.rows]
+    first, paper = ten.rows[:2]
+
+    assert "ratios to tau*" in ten.caption
+    assert "difference" not in {row.strip() for row in rows}
+    assert rows.count("  paper") == 9
+    assert first[1] == f"{small.table1['10%']['tau (2.8)'][0] / small.study.tau_star:.3f}"
+    assert paper[1] == f"{321.6 / 358.1:.3f}"
+    assert twenty.rows[1][4] == f"{133.8 / 358.1:.3f}"
+    (crossed,) = (one for one in small.sections()[1].blocks if isinstance(one, Table))
+    assert crossed.rows[0][1].endswith(f" ({1961 / 2831:.1%})")
+    (numbers,) = (one for one in small.sections()[4].blocks if isinstance(one, Table))
+    assert {row[2] for row in numbers.rows} == {""}  # uniques of the paper's size
+
+
+def test_a_census_of_the_paper_s_size_is_compared_by_totals(small, study, table1):
+    whole = replace(small, study=study, table1=table1)
+    ten, _ = (one for one in whole.sections()[0].blocks if isinstance(one, Table))
+    _, paper, difference = ten.rows[:3]
+
+    assert paper == ("  paper", "321.6", "325.8", "146.3", "161.6")
+    assert difference[1] == f"{table1['10%']['tau (2.8)'][0] - 321.6:+,.1f}"
+    (crossed,) = (one for one in whole.sections()[1].blocks if isinstance(one, Table))
+    assert crossed.rows[0][1].endswith(" (1,961)")
 
 
 def test_a_page_and_its_figures_are_written(small, tmp_path):

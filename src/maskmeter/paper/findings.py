@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskmeter.paper.tables import RATES, RELEASED
+
 if TYPE_CHECKING:
     from maskmeter.manykeys import KeyCurve
     from maskmeter.riskutility import RiskUtilityMap
@@ -31,6 +33,32 @@ class Finding:
 def of_table1(table: dict[str, Rows]) -> list[Finding]:
     """Return the findings about risk measures, then those about designs and estimates."""
     return [*_of_measures(table), *_of_designs(table)]
+
+
+def of_reading(table: dict[str, Rows], printed: dict[str, Rows]) -> Finding:
+    """Return which counts the printed row (2.6) was computed from, as random designs tell.
+
+    A random swap has one chance to stay, so that (2.6) with F~_j is a fixed multiple of (2.5).
+    """
+    found, wanted = [], []
+    for rate in RATES:
+        ratio = np.array(table[rate][RELEASED][:2]) / np.array(table[rate]["(2.5)"][:2])
+        found.append(ratio * printed[rate]["(2.5)"][:2])
+        wanted.append(printed[rate]["(2.6)"][:2])
+    (swaps, pram), (printed_swaps, printed_pram) = np.transpose(found), np.transpose(wanted)
+    return Finding(
+        "The printed row (2.6) has the released count F~_j wherever the equation has F_j.",
+        bool(np.abs(swaps / printed_swaps - 1).max() < 0.001),  # noqa: PLR2004 - what rounding leaves
+        f"With it the printed (2.5) gives {_two(swaps)} for the random swaps (printed"
+        f" {_two(printed_swaps)}), and {_two(pram)} for random PRAM (printed {_two(printed_pram)}),"
+        " where the chance to stay varies with the districts. This explains why the printed row stays"
+        " close to tau for random designs; the printed targeted figures, but for the swap of 20 %,"
+        " follow from neither reading.",
+    )
+
+
+def _two(figures: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+    return " and ".join(f"{figure:.1f}" for figure in figures)
 
 
 def _of_measures(table: dict[str, Rows]) -> list[Finding]:

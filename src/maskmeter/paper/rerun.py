@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,16 @@ from maskmeter.manykeys import binary_keys_experiment
 from maskmeter.microdata import read
 from maskmeter.page import Block, Figure, Section, Table, Text, Top, render
 from maskmeter.paper import findings
-from maskmeter.paper.tables import BINS, METHODS, RATES, Study, aimed, designs
+from maskmeter.paper.tables import (
+    BINS,
+    METHODS,
+    RATES,
+    RELEASED,
+    Study,
+    aimed,
+    designs,
+    published,
+)
 from maskmeter.perturb import Pram, Swap
 from maskmeter.riskutility import compare
 from maskmeter.simulate import PAPER_SIZE, bernoulli_sample, synthetic_census
@@ -60,14 +68,16 @@ class Paper:
     @cached_property
     def published(self) -> dict[str, Any]:
         """The paper's figures."""
-        text = files("maskmeter.paper").joinpath("published.json").read_text(encoding="utf-8")
-        return dict(json.loads(text))
+        return published()
 
     @cached_property
     def findings(self) -> dict[str, list[findings.Finding]]:
         """What the paper found, and whether it holds here."""
         return {
-            "table1": findings.of_table1(self.table1),
+            "table1": [
+                *findings.of_table1(self.table1),
+                findings.of_reading(self.table1, self.published["table1"]),
+            ],
             "table2": findings.of_table2(self.table2),
             "table3": findings.of_table3(self.table3),
             "map": findings.of_map(self.releases),
@@ -126,27 +136,11 @@ class Paper:
             "many_keys": "Figure 3. Risk against the number of binary keys.",
         }
         drawn = {name: Figure(captions[name], one) for name, one in charts.items()}
-        published = self.published
-        one = [self._beside(published["table1"], self.table1, rate) for rate in RATES]
-        smaller = self.study.population.total / PAPER_SIZE
-        size = (
-            ""
-            if round(smaller, 2) == 1
-            else (
-                f" This census has {smaller:.2f} times the people of the paper's, so that totals differ"
-                " for that alone: compare patterns."
-            )
-        )
-        before = Text(
-            f"Before misclassification tau* is {self.study.tau_star:.1f}"
-            f" (paper {published['table1']['tau_star']:.1f}). The rows below the paper's eight are"
-            " maskmeter's defaults: balanced swap matrix, score search, expected risk." + size
-        )
-        three = [
-            self._beside(published["table3_information_loss"], self.table3, rate) for rate in RATES
-        ]
+        one, three = ([part(rate) for rate in RATES] for part in (self._risks, self._losses))
         return [
-            Section("Table 1. Risk and its estimates", (before, *one, *self._said("table1"))),
+            Section(
+                "Table 1. Risk and its estimates", (self._before(), *one, *self._said("table1"))
+            ),
             Section(
                 "Table 2. Risk of single records",
                 (*self._crossed(), drawn["records"], *self._said("table2")),
@@ -172,7 +166,8 @@ class Paper:
         return Table("Risk and loss of sixteen releases, mean of three draws", head, tuple(rows))
 
     def _numbers(self) -> Table:
-        printed = self.published["many_keys_figure_facts"]["sample_uniques"]
+        facts = self.published["many_keys_figure_facts"]
+        printed = facts["sample_uniques"] if self._full else {}
         thetas = sorted({one.theta for one in self.many_keys.subsets})
         rows = []
         for number in sorted({one.number for one in self.many_keys.subsets}):
@@ -187,31 +182,56 @@ class Paper:
         found = self.findings[part]
         return [Text(one.words, "Holds" if one.holds else "Differs") for one in found]
 
-    def _beside(
-        self,
-        published: dict[str, Any],
-        ours: dict[str, dict[str, list[float]]],
-        rate: str,
-    ) -> Table:
-        rows = []
-        for name, figures in ours[rate].items():
-            rows.append((name, *(f"{figure:,.1f}" for figure in figures)))
-            theirs = published[rate].get(name)
-            if theirs is not None:
-                gaps = (figure - printed for figure, printed in zip(figures, theirs, strict=True))
-                rows.append(("  paper", *(f"{printed:,.1f}" for printed in theirs)))
-                rows.append(("  difference", *(f"{gap:+,.1f}" for gap in gaps)))
-        return Table(
-            f"{rate} perturbed, beside the published figures", ("measure", *METHODS), tuple(rows)
+    @property
+    def _full(self) -> bool:
+        """Whether the census has the paper's size: otherwise totals cannot be compared."""
+        return self.study.population.total == PAPER_SIZE
+
+    def _before(self) -> Text:
+        size = (
+            ""
+            if self._full
+            else f" This census has {self.study.population.total / PAPER_SIZE:.3g} times the people of"
+            " the paper's, so the table shows ratios to tau*, ours and the published ones."
         )
+        return Text(
+            f"Before misclassification tau* is {self.study.tau_star:.1f}"
+            f" (paper {self.published['table1']['tau_star']:.1f}). The row {RELEASED} reads (2.6) with"
+            " the released count in place of F_j. The last rows are maskmeter's defaults: balanced"
+            " swap matrix, score search, expected risk." + size
+        )
+
+    def _risks(self, rate: str) -> Table:
+        """Return a half of table 1: totals, or ratios to tau* for a census of another size."""
+        ours, printed = self.table1[rate], self.published["table1"]
+        theirs = printed[rate] | {RELEASED: printed[rate]["(2.6)"]}
+        if self._full:
+            return _beside(f"{rate} perturbed, beside the published figures", ours, theirs)
+        rows = []
+        for name, figures in ours.items():
+            rows.append((name, *_ratios(figures, self.study.tau_star)))
+            if name in theirs:
+                rows.append(("  paper", *_ratios(theirs[name], printed["tau_star"])))
+        caption = f"{rate} perturbed: ratios to tau*, beside the published ratios"
+        return Table(caption, ("measure", *METHODS), tuple(rows))
+
+    def _losses(self, rate: str) -> Table:
+        theirs = self.published["table3_information_loss"][rate]
+        return _beside(f"{rate} perturbed, beside the published figures", self.table3[rate], theirs)
 
     def _crossed(self) -> list[Block]:
         theirs = self.published["table2_cross_classification_20pct_random_swap"]
+        totals = (1, 1) if self._full else (max(self.table2["total"], 1), theirs["total"])
+        unit, shown = ("", ",.0f") if self._full else (", as shares of all", ".1%")
         rows = []
         for name, ours, printed in zip(BINS, self.table2["counts"], theirs["counts"], strict=True):
-            cells = (f"{one:,} ({other:,})" for one, other in zip(ours, printed, strict=True))
+            pairs = zip(ours, printed, strict=True)
+            cells = (f"{a / totals[0]:{shown}} ({b / totals[1]:{shown}})" for a, b in pairs)
             rows.append((name, *cells))
-        caption = "Sample uniques by exact risk (rows) and the paper's estimate (columns); published in brackets"
+        caption = (
+            f"Sample uniques by exact risk (rows) and the paper's estimate (columns){unit};"
+            " published in brackets"
+        )
         ranks = (
             f"Spearman here {self.table2['spearman']:.2f} (paper {theirs['spearman']:.2f}); uniques"
             f" {self.table2['total']:,} (paper {theirs['total']:,})."
@@ -298,6 +318,24 @@ def run_paper(
         progress=lambda one: announce(f"{STEPS[-1]}: {one.number}, theta {one.theta:g}"),
     )
     return Paper(study, table1, table2, table3, releases, curve)
+
+
+def _beside(caption: str, ours: dict[str, list[float]], published: dict[str, list[float]]) -> Table:
+    """Return figures with the published ones, and the differences, below."""
+    rows = []
+    for name, figures in ours.items():
+        rows.append((name, *(f"{figure:,.1f}" for figure in figures)))
+        if name in published:
+            pairs = zip(figures, published[name], strict=True)
+            rows.append(("  paper", *(f"{printed:,.1f}" for printed in published[name])))
+            rows.append(
+                ("  difference", *(f"{figure - printed:+,.1f}" for figure, printed in pairs))
+            )
+    return Table(caption, ("measure", *METHODS), tuple(rows))
+
+
+def _ratios(figures: list[float], tau_star: float) -> list[str]:
+    return [f"{figure / tau_star:.3f}" if tau_star else "none" for figure in figures]
 
 
 def _plain(figures: Any) -> Any:  # noqa: ANN401 - what JSON holds

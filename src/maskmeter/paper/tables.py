@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from maskmeter.perturb import Release
     from maskmeter.perturb.step import Step
     from maskmeter.risk import EstimatedRisk, Risk
+    from maskmeter.risk.known import Formula
     from maskmeter.strata import By
     from maskmeter.table import KeyTable
 
@@ -37,8 +40,15 @@ T = TypeVar("T")
 
 METHODS = ("random swap", "random PRAM", "targeted swap", "targeted PRAM")
 RATES = ("10%", "20%")
+RELEASED = "(2.6) with F~_j"  # in place of F_j: the reading behind the printed row (2.6)
 BINS = ("0.00-0.09", "0.10-0.49", "0.50-1.00")
 _EDGES = (0.0, 0.1, 0.5, 1.0 + 1e-9)
+
+
+def published() -> dict[str, Any]:
+    """Return the paper's figures."""
+    text = files("maskmeter.paper").joinpath("published.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 def aimed(white_british: float, other: float) -> By[float]:
@@ -84,18 +94,31 @@ class Column:
         model = search_loglinear(self.nominal, method="forward", counts="released")
         return estimate_risk(self.nominal, model, method="paper", interval="none")
 
+    @property
+    def approximations(self) -> dict[str, float]:
+        """(2.5) to (2.7), and (2.6) as it was computed for the printed table."""
+        formulas: dict[str, Formula] = {
+            "(2.5)": "2.5",
+            "(2.6)": "2.6",
+            RELEASED: "2.6 released",
+            "(2.7)": "2.7",
+        }
+        return {
+            row: approximate_risk(self.nominal, self.population, formula=formula).total
+            for row, formula in formulas.items()
+        }
+
     def rows(self, model: LoglinearSearch) -> dict[str, float]:
-        """Return the paper's eight rows, then ours; `model` is the default search of the original."""
+        """Return the paper's eight rows, (2.6) in both readings, then ours.
+
+        `model` is the default search of the original.
+        """
         nominal, population = self.nominal, self.population
         ours = estimate_risk(self.balanced, model)
         low, high = ours.interval or (0.0, 0.0)
-        approximations = {
-            f"({formula})": approximate_risk(nominal, population, formula=formula).total
-            for formula in ("2.5", "2.6", "2.7")
-        }
         return {
             "tau (2.8)": self.exact.total,
-            **approximations,
+            **self.approximations,
             "tau*_CC (2.9)": correctly_classified_risk(nominal, population).total,
             "(2.2)": in_sample_risk(nominal).total,
             "naive": self.paper_estimate.naive,
