@@ -17,6 +17,8 @@ from maskmeter.misclassification import grid, moved_in, pairs, rivals
 from maskmeter.misclassification.spread import largest_move
 from worlds import worlds
 
+WAYS = ["as it likes", "in tiny blocks of pairs", "target by target", "along the axes"]
+
 
 @contextmanager
 def working(how):
@@ -24,13 +26,16 @@ def working(how):
     with pytest.MonkeyPatch.context() as patch:
         if how == "in tiny blocks of pairs":
             patch.setattr(pairs, "_PAIRS_AT_ONCE", 3)
+        if how == "target by target":
+            patch.setattr(pairs, "_MANY_SOURCES", 0)
+            patch.setattr(pairs, "_SOURCES_AT_ONCE", 3)
         if how != "as it likes":
             cost = -1.0 if how == "along the axes" else np.inf
             patch.setattr(grid.Grid, "cost", staticmethod(lambda *_: cost))
         yield
 
 
-@pytest.mark.parametrize("how", ["as it likes", "in tiny blocks of pairs", "along the axes"])
+@pytest.mark.parametrize("how", WAYS)
 @settings(max_examples=400)
 @given(world=worlds())
 def test_exact_risk_is_what_enumeration_of_the_definition_gives(world, how):
@@ -143,7 +148,7 @@ def test_populations_that_share_no_released_cell_do_not_touch_each_other(world):
     assert twice.by_cell == pytest.approx(risk.by_cell, rel=1e-12)
 
 
-@pytest.mark.parametrize("how", ["as it likes", "in tiny blocks of pairs", "along the axes"])
+@pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("seed", range(30))
 def test_sums_over_true_cells_are_those_of_the_whole_matrix(seed, how):
     """Crossed keys, matrices that depend on two keys, and a K x K array to check them with."""

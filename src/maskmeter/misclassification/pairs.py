@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from maskmeter.misclassification.product import Factor, Mechanism
     from maskmeter.table import KeyTable
 
+    # The number of the first pair, then what `blocks` yields.
+    _Block = tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+
 _PAIRS_AT_ONCE = 1 << 17  # arrays of a megabyte stay in the processor's cache
+_MANY_SOURCES = 1 << 10  # of a target, on average: then it is worked on alone
+_SOURCES_AT_ONCE = 1 << 13  # small arrays are not given back to the system after each block
 _LARGEST_FUSED = 1 << 10  # categories of keys that are looked up together
 _STEPS_PER_PAIR = 8  # array passes for each pair and fused matrix, about a multiplication each
+_STEPS_ALONE = 2  # the same for a target that is worked on alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +70,30 @@ class Pairs:
         return int(self.ends[-1]) if len(self.ends) else 0
 
     @property
+    def alone(self) -> bool:
+        """Whether targets have so many sources that each is worked on alone."""
+        return self.number >= _MANY_SOURCES * max(len(self.ends), 1)
+
+    @property
     def cost(self) -> float:
         """Rough number of elementary operations."""
-        return float(self.number) * _STEPS_PER_PAIR * len(self.lookups)
+        steps = _STEPS_ALONE if self.alone else _STEPS_PER_PAIR
+        return float(self.number) * steps * len(self.lookups)
 
     def blocks(
         self,
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield targets, units in the source and probabilities M_jk, 0 for the own cell."""
+        """Yield targets, units in the source and probabilities M_jk, 0 for the own cell.
+
+        A block has a target for each pair, or one for all.
+        """
+        for low, target, units, probability in self._alone() if self.alone else self._together():
+            left, right = np.searchsorted(self.own, (low, low + len(probability)))
+            probability[self.own[left:right] - low] = 0
+            yield target, units, probability
+
+    def _together(self) -> Iterator[_Block]:
+        """Yield blocks of pairs one after the other, whatever their targets."""
         starts = np.concatenate([[0], self.ends[:-1]])
         for low in range(0, self.number, _PAIRS_AT_ONCE):
             high = min(low + _PAIRS_AT_ONCE, self.number)
@@ -83,9 +105,23 @@ class Pairs:
             probability = np.ones(high - low)
             for lookup in self.lookups:
                 probability *= lookup.table[lookup.base[target] + lookup.column[source]]
-            left, right = np.searchsorted(self.own, (low, high))
-            probability[self.own[left:right] - low] = 0
-            yield target, self.units[source], probability
+            yield low, target, self.units[source], probability
+
+    def _alone(self) -> Iterator[_Block]:
+        """Yield blocks of one target each: its sources are neighbours, and nothing is gathered."""
+        starts = np.concatenate([[0], self.ends[:-1]])
+        for target, (start, end) in enumerate(
+            zip(starts.tolist(), self.ends.tolist(), strict=True)
+        ):
+            rows = [lookup.table[lookup.base[target] :] for lookup in self.lookups]
+            shift = int(self.first[target]) - start
+            for low in range(start, end, _SOURCES_AT_ONCE):
+                high = min(low + _SOURCES_AT_ONCE, end)
+                source = slice(low + shift, high + shift)
+                probability = np.ones(high - low)
+                for row, lookup in zip(rows, self.lookups, strict=True):
+                    probability *= row.take(lookup.column[source])
+                yield low, np.array([target]), self.units[source], probability
 
 
 def _fused(factors: tuple[Factor, ...]) -> list[list[Factor]]:

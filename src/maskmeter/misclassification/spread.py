@@ -80,7 +80,7 @@ def rivals(
         hidden = 1 - pi[target] * probability
         sure = hidden <= 0
         if sure.any():
-            _add(certain, target[sure], units[sure])
+            _add(certain, np.broadcast_to(target, sure.shape)[sure], units[sure])
             probability[sure], hidden[sure] = 0, 1
         _add(weighted, target, units * probability / hidden)
     return Rivals(weighted, certain)
@@ -101,7 +101,11 @@ def _moments(
 def _add(
     total: NDArray[np.float64], target: NDArray[np.int64], amount: NDArray[np.float64]
 ) -> None:
-    """Add amounts to the targets they belong to; targets of a block are close together."""
+    """Add amounts to the targets they belong to, or to the one target that they all belong to."""
+    if len(target) == 1:
+        total[target] += amount.sum()
+        return
+    # Targets of a block are close together.
     first = int(target[0])
     sums = np.bincount(target - first, weights=amount)
     total[first : first + len(sums)] += sums
