@@ -181,4 +181,4 @@ class SmallWeightWarning(ModelWarning):
 
 
 class ExhaustedSearchWarning(ModelWarning):
-    """A search added every term it could and the fit is still not good."""
+    """The search for a model stopped before the fit was good."""

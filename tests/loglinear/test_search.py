@@ -199,26 +199,82 @@ def test_a_release_is_searched_by_the_counts_asked_for():
     assert released.nearest.counts == "released"
 
 
-def test_terms_whose_tables_are_too_large_are_skipped_and_named(monkeypatch):
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("LARGEST_COMPONENT", "not tried because their tables are too large to fit: "),
+        ("_MOST_WORK", "not tried because they are too slow to fit: "),
+    ],
+)
+def test_terms_that_are_not_tried_are_counted_with_the_true_reason(monkeypatch, limit, said):
     sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
-    monkeypatch.setattr(search, "LARGEST_COMPONENT", 100)
-    with pytest.warns(errors.ExhaustedSearchWarning, match="all . terms it could"):
+    monkeypatch.setattr(search, limit, 100)
+    with pytest.warns(errors.ExhaustedSearchWarning, match="no other could be tried"):
         found = mm.search_loglinear(sample)
 
     assert "key0:key1" not in found.skipped  # 96 cells
     for step in found.path:
         assert max(table.size for table in step.model.means.components) <= 100
-    assert found.skipped
-    assert f"{len(found.skipped)} terms were not tried" in found.summary()
+    large, slow = found.too_large, found.too_slow
+    assert bool(large) == (limit == "LARGEST_COMPONENT")
+    assert bool(slow) == (limit == "_MOST_WORK")
+    assert found.skipped == large + slow
+    assert f"{len(found.skipped)} terms were {said}{', '.join(found.skipped)}." in found.summary()
+    assert found.summary().count("not tried") == 1
 
 
-def test_a_search_that_runs_out_of_terms_says_so():
+def test_both_reasons_are_told_apart(monkeypatch):
     sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
-    with pytest.warns(
-        errors.ExhaustedSearchWarning, match=r"stopped after 1 terms, and z2 is still .*most_terms"
-    ):
+    model = mm.fit_loglinear(sample, [])
+    tables = {f"key{a}:key{b}": SIZES[a] * SIZES[b] for a, b in combinations(range(4), 2)}
+    slow, large = sorted(tables.values())[-2:]  # the two largest tables
+    monkeypatch.setattr(search, "LARGEST_COMPONENT", large - 1)
+    monkeypatch.setattr(search, "_MOST_WORK", slow - 1)
+    with pytest.warns(errors.ExhaustedSearchWarning):
+        found = mm.search_loglinear(sample, most_terms=0)
+
+    assert model.terms == found.terms
+    assert found.too_large == tuple(name for name, size in tables.items() if size >= large)
+    assert found.too_slow == tuple(name for name, size in tables.items() if size == slow)
+    said = found.summary()
+    assert (
+        f"1 term was not tried because its table is too large to fit: {found.too_large[0]}." in said
+    )
+    assert f"1 term was not tried because it is too slow to fit: {found.too_slow[0]}." in said
+
+
+def test_a_search_that_reaches_its_limit_of_terms_says_so():
+    sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
+    said = "The search stopped after adding 1 term, the most it was allowed."
+    with pytest.warns(errors.ExhaustedSearchWarning, match=said + ".*Raise `most_terms`"):
         found = mm.search_loglinear(sample, most_terms=1)
+
     assert found.exhausted
+    assert found.stop == "most terms"
+    assert said in found.summary()
+    # estimate_risk, plans and commands have no such option.
+    with pytest.warns(errors.ExhaustedSearchWarning) as caught:
+        risk = mm.estimate_risk(sample, found)
+    (caution,) = [one for one in risk.cautions if isinstance(one, errors.ExhaustedSearchWarning)]
+    assert str(caution).startswith(said)
+    assert str(caution).endswith("Use coarser or fewer keys.")
+    assert not [one for one in caught if "most_terms" in str(one.message)]
+
+
+@pytest.mark.parametrize("method", ["score", "forward"])
+def test_a_search_that_found_enough_says_nothing_of_stopping(method):
+    found = mm.search_loglinear(sample_of([(0, 1)], seed=3), method=method)
+
+    assert found.stop == "settled"
+    assert found.stopped == ""
+    assert "stopped" not in found.summary()
+
+
+def test_a_file_of_the_whole_population_needs_no_search():
+    sample = sample_of([(0, 1)], seed=3)
+    everybody = mm.Microdata(sample.space, sample.codes, fraction=1.0)
+
+    assert mm.search_loglinear(everybody).stop == "whole population"
 
 
 def test_many_keys_are_searched_by_draws():

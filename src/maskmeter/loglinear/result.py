@@ -15,6 +15,8 @@ from maskmeter._views import InWords
 from maskmeter.loglinear import gamma
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from maskmeter.loglinear.goodness import Goodness
@@ -27,6 +29,7 @@ _NAMED = 12  # skipped terms that a summary names
 
 Method = Literal["score", "forward"]
 Found = Literal["score", "forward", "given"]
+Stop = Literal["settled", "whole population", "most terms", "no terms left"]
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,19 @@ class Weighted:
 
 @dataclass(frozen=True, eq=False)
 class LoglinearSearch(InWords):
-    """The path of a search, the model nearest to z2 = 0 and those that an estimate averages."""
+    """The path of a search, the model nearest to z2 = 0 and those that an estimate averages.
+
+    `too_large` names the terms that were not tried because of the size of their tables, `too_slow`
+    those that would take too long to fit.
+    """
 
     method: Found
     path: tuple[Step, ...]
     nearest: LogLinear
     weighted: tuple[Weighted, ...]
-    exhausted: bool
-    skipped: tuple[str, ...]
+    stop: Stop = "settled"
+    too_large: tuple[str, ...] = ()
+    too_slow: tuple[str, ...] = ()
     enough: float = 0.0
     most_terms: int = 40
 
@@ -71,7 +79,7 @@ class LoglinearSearch(InWords):
     def of(cls, model: LogLinear) -> LoglinearSearch:
         """Return a model that was given as a search that ended where it began."""
         only = Weighted(model, 0.0, 1.0, "A")
-        return cls("given", (step_of(model, ""),), model, (only,), exhausted=False, skipped=())
+        return cls("given", (step_of(model, ""),), model, (only,))
 
     def __repr__(self) -> str:
         """Return the nearest model: no cell is shown."""
@@ -84,6 +92,27 @@ class LoglinearSearch(InWords):
     def terms(self) -> tuple[str, ...]:
         """Largest terms of the nearest model, in words."""
         return self.nearest.terms
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """Terms that were not tried, for whatever reason."""
+        return self.too_large + self.too_slow
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the search ended for want of terms, not because it had found enough."""
+        return self.stop in ("most terms", "no terms left")
+
+    @property
+    def stopped(self) -> str:
+        """Why the search stopped before it had found enough, in words; empty if it had."""
+        added = len(self.path) - 1
+        so_far = f"The search stopped after adding {added} term{'s' * (added != 1)}"
+        if self.stop == "most terms":
+            return f"{so_far}, the most it was allowed."
+        if self.stop == "no terms left":
+            return f"{so_far}: no other could be tried."
+        return ""
 
     @property
     def goodness(self) -> Goodness:
@@ -131,14 +160,25 @@ class LoglinearSearch(InWords):
             )
         if len(self.weighted) > 1:
             lines.append(self._average())
-        if self.skipped:
-            named = ", ".join(self.skipped[:_NAMED]) + (
-                ", ..." if len(self.skipped) > _NAMED else ""
-            )
-            lines.append(
-                f"{len(self.skipped)} terms were not tried because their tables are too large: {named}."
-            )
+        if self.exhausted:
+            lines.append(self.stopped)
+        lines += self._untried()
         return "\n".join(lines)
+
+    def _untried(self) -> Iterator[str]:
+        """Yield how many terms were not tried for each reason, with their names."""
+        large, slow = ("its table is", "their tables are"), ("it is", "they are")
+        for terms, nouns, why in (
+            (self.too_large, large, "too large to fit"),
+            (self.too_slow, slow, "too slow to fit"),
+        ):
+            if terms:
+                one = len(terms) == 1
+                named = ", ".join(terms[:_NAMED]) + (", ..." if len(terms) > _NAMED else "")
+                yield (
+                    f"{len(terms)} term{' was' if one else 's were'} not tried because"
+                    f" {nouns[not one]} {why}: {named}."
+                )
 
     def _average(self) -> str:
         """Return what the estimate averages, in words."""

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from maskmeter.loglinear.components import junction_tree
 from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size, fit_means
 from maskmeter.loglinear.model import Counts, LogLinear, chosen_file
 from maskmeter.loglinear.observed import Observed, parts_of
-from maskmeter.loglinear.result import LoglinearSearch, Method, Step, Weighted, step_of
+from maskmeter.loglinear.result import LoglinearSearch, Method, Step, Stop, Weighted, step_of
 from maskmeter.loglinear.terms import generating_class, spell
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from maskmeter.perturb import Release
 
     Progress = Callable[[Step], object]
+
+Obstacle = Literal["size", "time"]
 
 _ON_THE_PATH, _MOST_SWEEPS = 1e-3, 40  # margins need not be met closely to rank models
 _IN_USE = 1e-5
@@ -81,24 +83,23 @@ def search_loglinear(
     report = progress or (lambda _: None)
     search = _Search(chosen, counts, Observed.of(chosen), enough, most_terms, report)
     steps = search.score_path() if method == "score" else search.forward()
-    result = (_scored if method == "score" else _last)(search, steps)
-    for caution in search_cautions(result):
+    stop = search.stop(method, steps)  # before models are fitted again, more closely
+    result = replace((_scored if method == "score" else _last)(search, steps), stop=stop)
+    more = "Raise `most_terms`, or use" if result.stop == "most terms" else "Use"
+    for caution in search_cautions(result, advice=f"{more} coarser or fewer keys."):
         warnings.warn(caution, stacklevel=2)
     return result
 
 
-def search_cautions(found: LoglinearSearch) -> Iterator[ModelWarning]:
+def search_cautions(
+    found: LoglinearSearch, *, advice: str = "Use coarser or fewer keys."
+) -> Iterator[ModelWarning]:
     """Yield a warning of a search that ran out of terms before the fit was good."""
     if not found.exhausted or not found.goodness.z2 > WEAK:
         return
-    added = len(found.path) - 1
-    if added >= found.most_terms:
-        why, what = f"stopped after {added} terms", "Let it add more (`most_terms`), or use"
-    else:
-        why, what = f"added all {added} terms it could", "Use"
     message = (
-        f"The search {why}, and z2 is still {found.goodness.z2:.1f}: the risk is likely overstated."
-        f" {what} coarser or fewer keys."
+        f"{found.stopped} z2 is still {found.goodness.z2:.1f}, so the risk is likely overstated."
+        f" {advice}"
     )
     yield ExhaustedSearchWarning(message)
 
@@ -143,15 +144,21 @@ class _Search:
         fresh = [term for term in combinations(keys, order) if term not in held]
         return [term for term in fresh if all(p in held for p in combinations(term, order - 1))]
 
-    def fits(self, model: LogLinear, term: Term) -> bool:
-        """Return True when a model with one more term can be fitted in time and memory."""
+    def obstacle(self, model: LogLinear, term: Term) -> Obstacle | None:
+        """Return what keeps a model with one more term from being fitted, if anything does."""
         generators = generating_class([*model.means.generators, term])
+        slow = False
         for keys in junction_tree(generators, len(self.data.space.keys)).components:
             size = component_size(self.data.space, keys)
+            if size > LARGEST_COMPONENT:
+                return "size"
             terms = sum(len(set(keys) & set(one)) > 1 for one in generators)
-            if size > LARGEST_COMPONENT or (size * terms > _MOST_WORK and set(term) <= set(keys)):
-                return False
-        return True
+            slow |= size * terms > _MOST_WORK and set(term) <= set(keys)
+        return "time" if slow else None
+
+    def fits(self, model: LogLinear, term: Term) -> bool:
+        """Return True when a model with one more term can be fitted in time and memory."""
+        return self.obstacle(model, term) is None
 
     def score_path(self) -> list[Step]:
         """Add the term with the best score until BIC rises and some model is good enough."""
@@ -160,9 +167,7 @@ class _Search:
             return steps
         while True:
             here = steps[-1]
-            rising = len(steps) > 1 and here.bic >= steps[-2].bic
-            good = any(step.z2 <= _GOOD for step in steps)
-            best = None if rising and good else self._best(here.model)
+            best = None if _settled(steps) else self._best(here.model)
             if best is None or len(steps) > self.most_terms:
                 return steps
             steps.append(self._step(best, here.model))
@@ -226,19 +231,43 @@ class _Search:
         self, method: Method, steps: list[Step], nearest: int, weighted: list[Weighted]
     ) -> LoglinearSearch:
         """Return what was found."""
-        last = steps[-1].model
-        left = [term for order in _ORDERS for term in self.candidates(last, order)]
-        skipped = [term for term in left if not self.fits(last, term)]
+        barred = self.barred(steps[-1].model)
+        large, slow = (
+            tuple(spell(term, self.data.space) for term, why in barred.items() if why == reason)
+            for reason in ("size", "time")
+        )
         return LoglinearSearch(
             method,
             tuple(steps),
             steps[nearest].model,
             tuple(weighted),
-            exhausted=len(steps) > self.most_terms or len(skipped) == len(left),
-            skipped=tuple(spell(term, self.data.space) for term in skipped),
+            too_large=large,
+            too_slow=slow,
             enough=self.enough,
             most_terms=self.most_terms,
         )
+
+    def barred(self, model: LogLinear) -> dict[Term, Obstacle | None]:
+        """Return every term that may come next with what keeps it from being tried."""
+        left = [term for order in _ORDERS for term in self.candidates(model, order)]
+        return {term: self.obstacle(model, term) for term in left}
+
+    def stop(self, method: Method, steps: list[Step]) -> Stop:
+        """Return why a search ended where it did."""
+        if self.everybody:
+            return "whole population"
+        enough = abs(steps[-1].z2) <= self.enough if method == "forward" else _settled(steps)
+        if not enough and len(steps) > self.most_terms:
+            return "most terms"
+        # Without a term to try nothing was weighed against the last model.
+        none = not enough and all(self.barred(steps[-1].model).values())
+        return "no terms left" if none else "settled"
+
+
+def _settled(steps: list[Step]) -> bool:
+    """Return True once BIC rises and some model is good enough."""
+    rising = len(steps) > 1 and steps[-1].bic >= steps[-2].bic
+    return rising and any(step.z2 <= _GOOD for step in steps)
 
 
 def _scored(search: _Search, steps: list[Step]) -> LoglinearSearch:
