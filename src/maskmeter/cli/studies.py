@@ -69,7 +69,7 @@ def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> No
 def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
     """Re-run every table and figure of the paper beside its published figures.
 
-    Takes a minute or two. Without --out only the tables are printed.
+    Takes about 38 s at full size. Without --out only the tables are printed.
 
     \b
     Example:
@@ -79,7 +79,7 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
     from maskmeter.paper import STEPS, run_paper  # noqa: PLC0415 - the same
 
     if out is not None:
-        check_folder(out)  # before a minute's work
+        check_folder(out)  # before the work
     with progress(STEPS, quiet=quiet) as announce:
         found = run_paper(scale=scale, rng=seed, announce=announce)
         announce("Writing")

@@ -1,0 +1,122 @@
+"""Times, sizes and accuracies in README, documentation and help are those that scripts measured."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+HELP = sorted((ROOT / "src" / "maskmeter" / "cli").glob("*.py"))
+
+QUANTITY = re.compile(r"(?<![\w.,])(\d[\d.,]*) ?(ms|s|seconds?|min|minutes?|kB|MB|GB)\b")
+VAGUE = re.compile(r"\b(?:an? |half a |few |two )minutes?\b|\b(?:few|two) seconds\b")
+UNITS = {"second": "s", "seconds": "s", "minute": "min", "minutes": "min"}
+
+
+def quantities(text):
+    """Return every number with a unit of time or size, alike whether its unit is spelled out."""
+    return {(number, UNITS.get(unit, unit)) for number, unit in QUANTITY.findall(text)}
+
+
+@pytest.fixture(scope="module")
+def run():
+    path = ROOT / "benchmarks" / "run.py"
+    spec = importlib.util.spec_from_file_location("run", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["run"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def kept(run):
+    return json.loads(run.KEPT.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def table(run, kept):
+    return "\n".join(run.words(name, one["values"]) for name, one in kept.items())
+
+
+def test_the_table_of_times_is_what_was_measured(run, kept):
+    """If this fails: python benchmarks/run.py --table."""
+    text = run.PAGE.read_text(encoding="utf-8")
+
+    assert set(run.ROWS) - set(run.ON_REQUEST) <= set(kept) <= set(run.ROWS)
+    assert run.page(kept, text) == text
+
+
+def test_every_figure_has_a_script_that_measures_it(run, kept):
+    sources = (ROOT / "benchmarks" / "measures.py").read_text(encoding="utf-8")
+
+    for name in run.ROWS:
+        if name not in run.ELSEWHERE:
+            assert f"\ndef {name}() -> Values:" in sources
+            assert name not in kept or f"run.py {name} " in kept[name]["command"]
+
+
+@pytest.mark.parametrize("path", [*PAGES, *HELP], ids=lambda path: path.name)
+def test_every_time_and_size_was_measured(table, path):
+    """Quote docs/tour.md, Speed; `python benchmarks/run.py NAME --write` measures again."""
+    text = path.read_text(encoding="utf-8")
+    told = text if path.suffix == ".md" else "\n".join(re.findall(r'"""(.*?)"""', text, re.DOTALL))
+    assert quantities(told) <= quantities(table)
+    assert not VAGUE.findall(told)
+
+
+def test_a_figure_that_was_not_measured_would_be_found(table):
+    assert not quantities("`maskmeter paper` | 6,543 s, 0.66 GB |") <= quantities(table)
+    assert VAGUE.findall("Takes a minute or two.")
+    assert VAGUE.findall("in a few seconds")
+    assert not quantities("3.14 seconds") <= quantities(table)
+
+
+def test_accuracies_in_the_guide_are_those_of_the_validation_page():
+    """If this fails: put the figures of docs/validation_figures.json into these sentences."""
+    figures = json.loads((DOCS / "validation_figures.json").read_text(encoding="utf-8"))
+    error = figures["studies.default_estimate"]["values"]
+    width = figures["studies.coverage"]["values"]["width"]
+    tour, measures = (
+        (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("tour", "measures")
+    )
+
+    assert (
+        f"the default is off by {error['before']:.1f} % on average ({error['least']:.1f} to"
+        f" {error['most']:.1f} % after each of the paper's eight designs), with intervals of plus or"
+        f" minus {width:.0f} %."
+    ) in tour
+    assert f"tau1 is off by {error['tau1']:.0f} % there." in tour
+    low = math.floor(min(error["before"], error["least"]))
+    high = math.ceil(max(error["before"], error["most"]))
+    assert (
+        f"the estimate is off by {low} to {high} % on average and the interval is plus or minus"
+        f" {width:.0f} %"
+    ) in measures
+
+
+COUNT = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w%])")
+GUIDE = ("start", "keys", "measures", "methods", "defending")
+
+
+def test_totals_in_the_guide_stand_in_an_example_that_runs():
+    """Numbers above 100; examples are tests, so what they show was computed."""
+    shown, told = set(), set()
+    for name in GUIDE:
+        parts = re.split(r"^```.*$", (DOCS / f"{name}.md").read_text("utf-8"), flags=re.MULTILINE)
+        for number in COUNT.findall(" ".join(parts[1::2])):
+            value = float(number.rstrip(",").replace(",", ""))
+            shown |= {value, round(value)}
+        prose = re.sub(r"`[^`]*`|\]\([^)]*\)", "", " ".join(parts[::2]))
+        told |= {float(one.rstrip(",").replace(",", "")) for one in COUNT.findall(prose)}
+
+    given = {130.0, 400.0}  # an exit code; a thousand records at 0.4
+    assert len(shown) > 100
+    assert {one for one in told if one > 100} - given <= shown
