@@ -3,6 +3,7 @@
     python docs/validation.py                       small checks, about a minute
     python docs/validation.py --long                the studies over many samples too, some minutes
     python docs/validation.py --peer-data FILE      the example file of SDCNway, which is not shipped
+    python docs/validation.py --only studies.tables  only the check, or checks, of this name
     python docs/validation.py --page                only write the page again
 
 What is not measured keeps the figure, the date and the command of the last time it was.
@@ -23,6 +24,7 @@ HERE = Path(__file__).parent
 FIGURES = HERE / "validation_figures.json"
 PAGE = HERE / "validation.md"
 PUBLISHED = HERE.parent / "src" / "maskmeter" / "paper" / "published.json"
+RELEASED = "(2.6) with F~_j"  # the reading behind the printed row (2.6)
 START, END = "<!-- written by validation.py -->", "<!-- end of what it writes -->"
 
 
@@ -96,8 +98,10 @@ def _table1(ours: dict[str, dict[str, list[float]]]) -> Iterator[str]:
     yield "| Rate | Measure | " + " | ".join(printed["columns"]) + " |"
     yield "|---|---|" + "---|" * len(printed["columns"])
     for rate in ours:
-        for measure, figures in printed[rate].items():
-            pairs = zip(figures, ours[rate][measure], strict=True)
+        rows = [(name, name) for name in printed[rate]]
+        rows.insert(rows.index(("(2.7)", "(2.7)")), (RELEASED, "(2.6)"))
+        for measure, in_print in rows:
+            pairs = zip(printed[rate][in_print], ours[rate][measure], strict=True)
             cells = " | ".join(f"{one:,.0f} / {other:,.0f}" for one, other in pairs)
             yield f"| {rate} | {measure} | {cells} |"
 
@@ -122,6 +126,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--long", action="store_true")
     options.add_argument("--peer-data", type=Path)
+    options.add_argument("--only", nargs="+", default=[], metavar="NAME")
     options.add_argument("--page", action="store_true")
     given = options.parse_args()
     sys.path.append(str(HERE.parent / "tests"))  # checks reuse what tests are made of
@@ -133,7 +138,7 @@ def main() -> None:
     }
     wanted = {"short": not given.page, "long": given.long, "peer": given.peer_data is not None}
     for check in checks():
-        if not wanted[check.kind]:
+        if check.name not in given.only if given.only else not wanted[check.kind]:
             continue
         from maskmeter import __version__  # noqa: PLC0415 - rendering needs no package
 

@@ -60,13 +60,14 @@ def in_sample():
 
 
 def _printed(F, stay, released, pi):
-    """Return (2.5), (2.6) and (2.7) as printed, for one cell."""
+    """Return (2.5), (2.6), (2.6) with F~_j for F_j, and (2.7) as printed, for one cell."""
     if stay == 0:
-        return 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0, 0.0
     w = stay / (1 - pi * stay)
     return (
         stay / released,
         (1 - (released - F * stay) / (F * w)) / F,
+        (1 - (released - released * stay) / (released * w)) / released,
         w / (F * pi * stay * w + released),
     )
 
@@ -78,7 +79,7 @@ def approximations():
         found = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", mm.MaskmeterWarning)
-            for formula in ("2.5", "2.6", "2.7"):
+            for formula in ("2.5", "2.6", "2.6 released", "2.7"):
                 risk = mm.approximate_risk(
                     world.sample, world.population, formula=formula, misclassification=world.errors
                 )
