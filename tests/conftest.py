@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 import maskmeter as mm
@@ -22,6 +24,26 @@ FALSE_ALARM = 1e-6 / 50
 def seed():
     """A fixed seed, or the one that `make test-full` draws and prints."""
     return int(os.environ.get("MASKMETER_SEED", "2010"))
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory):
+    """What fills a folder once in a run, whichever worker asks first; tests must not change it."""
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the folder of all workers
+        root = root.parent
+
+    def filled(name, fill):
+        folder, done = root / name, root / f"{name}.done"
+        with FileLock(root / f"{name}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of one that failed
+                folder.mkdir()
+                fill(folder)
+                done.touch()
+        return folder
+
+    return filled
 
 
 @pytest.fixture(scope="session")

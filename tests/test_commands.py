@@ -1,13 +1,11 @@
-"""The commands about a file, as installed: what they write, what they refuse, and what they leave alone."""
+"""The commands about a file: what they write, what they refuse, and what they leave alone."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import resource
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -15,28 +13,12 @@ import pyreadstat
 import pytest
 
 import maskmeter as mm
+from command import INSTALLED, keep, kept, run, run_process
 
-COMMAND = Path(sys.executable).with_name("maskmeter")
 KEYS = ["lad", "sex", "age", "ethnicity"]
 LABELS = {"lad": "Local authority district", "sex": "Sex of person", "age": "Age in bands"}
 PACK = ["risk_by_record.parquet", "assessment.json", "internal.html", "public.html"]
 SECRET = "Qz7canary"
-
-
-def run(*arguments, folder=None, measured=False, env=None, **options):
-    """Run the command; only some runs measure coverage, which makes them much slower."""
-    own = {**os.environ, "COLUMNS": "80", **(env or {})}
-    if not measured:
-        own = {name: value for name, value in own.items() if not name.startswith("COVERAGE_")}
-    return subprocess.run(  # noqa: S603 - our own command
-        [COMMAND, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=own,
-        **options,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +101,23 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.fixture(scope="module")
+def packed(people, once):
+    """Return the folder in which a run of the command assessed a survey of some format."""
+
+    def fill(folder, ending):
+        source, plan = written(people, folder, ending), planned(folder, STEPS)
+        before = digest(source)
+        keep(run("assess", source, "--plan", plan, "--out", folder / "evidence"), folder)
+        assert digest(source) == before
+
+    return lambda ending: once(f"pack{ending}", lambda folder: fill(folder, ending))
+
+
 @pytest.mark.parametrize("ending", [".csv", ".sav", ".dta", ".parquet"])
-def test_one_command_gives_the_pack_that_the_api_gives(people, tmp_path, ending):
-    source, out = written(people, tmp_path, ending), tmp_path / "evidence"
-    plan, before = planned(tmp_path, STEPS), digest(source)
-    done = run("assess", source, "--plan", plan, "--out", out, "--seed", "7", measured=True)
+def test_one_command_gives_the_pack_that_the_api_gives(packed, ending):
+    folder = packed(ending)
+    source, out, done = folder / f"survey{ending}", folder / "evidence", kept(folder)
 
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -135,10 +129,10 @@ def test_one_command_gives_the_pack_that_the_api_gives(people, tmp_path, ending)
     )
     names = [f"protected{ending}", "provenance.json", *PACK]
     assert sorted(path.name for path in out.iterdir()) == sorted(names)
-    assert digest(source) == before
+    seed = int(json.loads((out / "provenance.json").read_text(encoding="utf-8"))["seed"])
 
     sample = mm.read(source, keys=KEYS, fraction=0.02)
-    release = mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=7)
+    release = mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=seed)
     model = mm.search_loglinear(sample)
     risk = mm.estimate_risk(release, model)
     found = json.loads((out / "assessment.json").read_text(encoding="utf-8"))
@@ -173,105 +167,62 @@ def test_one_command_gives_the_pack_that_the_api_gives(people, tmp_path, ending)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".sav", ".dta", ".parquet"])
-def test_the_provenance_makes_the_same_file_again(people, tmp_path, ending):
-    source = written(people, tmp_path, ending)
-    plan = planned(tmp_path, STEPS)
-    first = run("assess", source, "--plan", plan, "--out", tmp_path / "one")
-    again = run(
-        "assess", source, "--from", tmp_path / "one" / "provenance.json", "--out", tmp_path / "two"
-    )
-    alone = run(
-        "protect",
-        source,
-        "--from",
-        tmp_path / "one" / "provenance.json",
-        "--out",
-        tmp_path / f"three{ending}",
-    )
+def test_the_provenance_makes_the_same_file_again(packed, tmp_path, ending):
+    folder = packed(ending)
+    source, one, first = folder / f"survey{ending}", folder / "evidence", kept(folder)
+    made = one / "provenance.json"
+    again = run("assess", source, "--from", made, "--out", tmp_path / "two")
+    elsewhere = run_process if ending == ".sav" else run  # another process hashes otherwise
+    alone = elsewhere("protect", source, "--from", made, "--out", tmp_path / f"three{ending}")
 
     for done in (first, again, alone):
         assert done.returncode == 0, done.stderr
-    made = tmp_path / "one" / f"protected{ending}"
-    assert digest(tmp_path / "two" / f"protected{ending}") == digest(made)
-    assert digest(tmp_path / f"three{ending}") == digest(made)
+    protected = digest(one / f"protected{ending}")
+    assert digest(tmp_path / "two" / f"protected{ending}") == protected
+    assert digest(tmp_path / f"three{ending}") == protected
     for name in ("assessment.json", "risk_by_record.parquet", "provenance.json"):
-        assert digest(tmp_path / "two" / name) == digest(tmp_path / "one" / name), name
-    seed = json.loads((tmp_path / "one" / "provenance.json").read_text(encoding="utf-8"))["seed"]
+        assert digest(tmp_path / "two" / name) == digest(one / name), name
+    seed = json.loads(made.read_text(encoding="utf-8"))["seed"]
     for done in (first, again, alone):
         assert seed not in done.stdout + done.stderr
     for page in ("internal.html", "public.html", "assessment.json"):
-        assert seed not in (tmp_path / "one" / page).read_text(encoding="utf-8")
-    other = run("assess", source, "--plan", plan, "--out", tmp_path / "four")
+        assert seed not in (one / page).read_text(encoding="utf-8")
+    other = run("assess", source, "--plan", folder / "plan.toml", "--out", tmp_path / "four")
     assert other.returncode == 0
-    assert digest(tmp_path / "four" / f"protected{ending}") != digest(made)  # another seed
+    assert digest(tmp_path / "four" / f"protected{ending}") != protected  # another seed
 
 
-def test_another_file_is_not_repeated(people, tmp_path):
-    source = written(people, tmp_path, ".csv")
-    run(
-        "assess",
-        source,
-        "--plan",
-        planned(tmp_path, STEPS),
-        "--out",
-        tmp_path / "one",
-        measured=True,
-    )
+def test_another_file_is_not_repeated(packed, tmp_path):
+    folder = packed(".csv")
+    source, made = folder / "survey.csv", folder / "evidence" / "provenance.json"
     other = tmp_path / "other.csv"
     other.write_bytes(source.read_bytes().replace(b"\n", b"\r\n"))
-    done = run(
-        "assess",
-        other,
-        "--from",
-        tmp_path / "one" / "provenance.json",
-        "--out",
-        tmp_path / "two",
-        measured=True,
-    )
+    done = run("assess", other, "--from", made, "--out", tmp_path / "two")
 
     assert done.returncode == 1
     assert "not the file that the release was made from" in done.stderr
     assert not (tmp_path / "two").exists()
-    made = tmp_path / "one" / "provenance.json"
     tampered = tmp_path / "tampered.json"
     seed = json.loads(made.read_text())["seed"]
     tampered.write_text(made.read_text().replace(f'"{seed}"', '"3"'))
-    wrong = run("protect", source, "--from", tampered, "--out", tmp_path / "b.csv", measured=True)
+    wrong = run("protect", source, "--from", tampered, "--out", tmp_path / "b.csv")
     assert wrong.returncode == 1
     assert "did not come out as the provenance notes it" in wrong.stderr
     emptied = json.loads(made.read_text())
     emptied["plan"]["step"] = []
     tampered.write_text(json.dumps(emptied))
-    less = run("assess", source, "--from", tampered, "--out", tmp_path / "less", measured=True)
+    less = run("assess", source, "--from", tampered, "--out", tmp_path / "less")
     assert less.returncode == 1
     assert "not those of its plan" in less.stderr
     tampered.write_text(made.read_text().replace(f'"{seed}"', f'"{"9" * 6000}"'))
-    long = run("assess", source, "--from", tampered, "--out", tmp_path / "less", measured=True)
+    long = run("assess", source, "--from", tampered, "--out", tmp_path / "less")
     assert long.returncode == 1
     assert "not a number" in long.stderr
-    there = run(
-        "protect",
-        source,
-        "--from",
-        made,
-        "--out",
-        tmp_path / "one" / "protected.csv",
-        measured=True,
-    )
+    there = run("protect", source, "--from", made, "--out", made.with_name("protected.csv"))
     assert there.returncode == 1
     assert "exists already" in there.stderr
     assert not (tmp_path / "b.csv").exists()
-    mixed = run(
-        "assess",
-        source,
-        "--from",
-        tmp_path / "one" / "provenance.json",
-        "--keys",
-        "sex",
-        "--out",
-        tmp_path / "two",
-        measured=True,
-    )
+    mixed = run("assess", source, "--from", made, "--keys", "sex", "--out", tmp_path / "two")
     assert mixed.returncode == 2
 
 
@@ -289,7 +240,6 @@ def test_a_file_without_steps_is_assessed_as_it_is(people, tmp_path):
         "--json",
         "--charts",
         "svg",
-        measured=True,
     )
 
     assert done.returncode == 0, done.stderr
@@ -403,9 +353,7 @@ stay = 0.6
 def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
     source = written(people, tmp_path, ".csv")
     plan = planned(tmp_path, CHOICES)
-    done = run(
-        "compare", source, "--plan", plan, "--out", tmp_path / "map", "--seed", "1", measured=True
-    )
+    done = run("compare", source, "--plan", plan, "--out", tmp_path / "map", "--seed", "1")
 
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "map").iterdir()} == {
@@ -426,18 +374,7 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
 
     allowed = 0.9 * options["swap 20%"].upper
     tight = planned(tmp_path, CHOICES.replace("max_share = 0.5", f"max_total = {allowed}"))
-    best = run(
-        "find",
-        source,
-        "--plan",
-        tight,
-        "--out",
-        tmp_path / "best",
-        "--seed",
-        "1",
-        "--json",
-        measured=True,
-    )
+    best = run("find", source, "--plan", tight, "--out", tmp_path / "best", "--seed", "1", "--json")
     assert best.returncode == 0, best.stderr
     chosen = json.loads(best.stdout)
     found = mm.find_release(
@@ -453,7 +390,6 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
         tmp_path / "best" / "provenance.json",
         "--out",
         tmp_path / "again",
-        measured=True,
     )
     assert again.returncode == 0, again.stderr
     assert digest(tmp_path / "again" / "protected.csv") == digest(
@@ -461,9 +397,7 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
     )
 
     far = planned(tmp_path, CHOICES.replace("max_share = 0.5", "max_total = 0"))
-    none = run(
-        "find", source, "--plan", far, "--out", tmp_path / "none", "--seed", "1", measured=True
-    )
+    none = run("find", source, "--plan", far, "--out", tmp_path / "none", "--seed", "1")
     assert none.returncode == 0
     assert "No release meets the target" in none.stdout
     assert "is not met" in none.stdout
@@ -486,18 +420,9 @@ def test_a_family_is_searched(people, tmp_path):
 
 def test_a_plan_starts_from_the_file(people, tmp_path):
     written(people, tmp_path, ".sav")
-    done = run("plan", "init", "survey.sav", folder=tmp_path, measured=True)
-    twice = run("plan", "init", "survey.sav", folder=tmp_path, measured=True)
-    used = run(
-        "assess",
-        "survey.sav",
-        "--plan",
-        "plan.toml",
-        "--out",
-        "out",
-        folder=tmp_path,
-        measured=True,
-    )
+    done = run("plan", "init", "survey.sav", folder=tmp_path)
+    twice = run("plan", "init", "survey.sav", folder=tmp_path)
+    used = run("assess", "survey.sav", "--plan", "plan.toml", "--out", "out", folder=tmp_path)
 
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
@@ -630,7 +555,7 @@ def test_no_permission_and_a_full_disk_leave_nothing_behind(people, tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
     for command, out in (("assess", tmp_path / "out"), ("protect", tmp_path / "out.csv")):
-        full = run(command, source, "--plan", plan, "--out", out, preexec_fn=small)
+        full = run_process(command, source, "--plan", plan, "--out", out, preexec_fn=small)
         assert full.returncode == 1, full.stderr
         assert "File too large" in full.stderr
         assert "Traceback" not in full.stderr
@@ -638,10 +563,10 @@ def test_no_permission_and_a_full_disk_leave_nothing_behind(people, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["locked", "plan.toml", "survey.csv"]
 
 
-def test_a_pack_does_not_mix_with_another_and_never_takes_the_place_of_its_source(people, tmp_path):
-    source = written(people, tmp_path, ".csv")
-    plan = planned(tmp_path, STEPS)
-    assert run("assess", source, "--plan", plan, "--out", tmp_path / "out").returncode == 0
+def test_a_pack_does_not_mix_with_another_and_never_takes_the_place_of_its_source(packed, tmp_path):
+    shutil.copytree(packed(".csv"), tmp_path, dirs_exist_ok=True)
+    source, plan = tmp_path / "survey.csv", tmp_path / "plan.toml"
+    (tmp_path / "evidence").rename(tmp_path / "out")
     over = run("assess", source, "--plan", plan, "--out", tmp_path / "out")
     again = tmp_path / "out" / "provenance.json"
     same_again = run("assess", source, "--from", again, "--out", tmp_path / "out")
@@ -704,21 +629,15 @@ def test_every_command_has_help_with_an_example_and_shells_complete():
         ["paper"],
         ["completion"],
     ):
-        done = run(*command, "--help", measured=True)
+        done = run(*command, "--help")
         assert done.returncode == 0
         assert "Example" in done.stdout
         assert f"maskmeter {' '.join(command)}" in done.stdout
         assert max(map(len, done.stdout.splitlines())) <= 80
     for shell in ("bash", "zsh", "fish"):
-        assert "_MASKMETER_COMPLETE" in run("completion", shell, measured=True).stdout
-    offered = run(
-        env={
-            "_MASKMETER_COMPLETE": "bash_complete",
-            "COMP_WORDS": "maskmeter as",
-            "COMP_CWORD": "1",
-        },
-        measured=True,
-    )
+        assert "_MASKMETER_COMPLETE" in run("completion", shell).stdout
+    asked = {"COMP_WORDS": "maskmeter as", "COMP_CWORD": "1"}
+    offered = run_process(command=INSTALLED, env={"_MASKMETER_COMPLETE": "bash_complete", **asked})
     assert "assess" in offered.stdout
 
 
@@ -836,24 +755,10 @@ def test_mistakes_of_a_plan_are_put_down_to_their_lines(people, tmp_path):
         start + '[[candidate]]\nlabel = "no protection"\nstep = []\n': "line 5: 'no protection' is",
     }
     for text, said in cases.items():
-        done = run(
-            "assess",
-            source,
-            "--plan",
-            planned(tmp_path, text),
-            "--out",
-            tmp_path / "out",
-            measured=True,
-        )
+        done = run("assess", source, "--plan", planned(tmp_path, text), "--out", tmp_path / "out")
         assert done.returncode == 1, text
         assert said in done.stderr
     good = run(
-        "assess",
-        source,
-        "--plan",
-        planned(tmp_path, start + error),
-        "--out",
-        tmp_path / "out",
-        measured=True,
+        "assess", source, "--plan", planned(tmp_path, start + error), "--out", tmp_path / "out"
     )
     assert good.returncode == 0, good.stderr

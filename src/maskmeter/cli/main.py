@@ -11,14 +11,12 @@ import click
 from click.shell_completion import get_completion_class
 
 import maskmeter
-from maskmeter.errors import MaskmeterError
+from maskmeter.errors import MaskmeterError, MaskmeterWarning
 
 if TYPE_CHECKING:
-    from typing import TextIO
+    from collections.abc import Sequence
 
 REFUSED, INTERRUPTED = 1, 130
-
-_cautions: list[str] = []
 
 _COMMANDS = {
     "assess": "files",
@@ -76,19 +74,21 @@ def completion(shell: str) -> None:
     click.echo(found(commands, {}, "maskmeter", "_MASKMETER_COMPLETE").source())
 
 
-def main() -> NoReturn:
-    """Run the command and turn every outcome into an exit code."""
-    warnings.showwarning = _caution
-    code = _run()
-    for caution in dict.fromkeys(_cautions):  # once each, and not into the progress bar
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and turn every outcome into an exit code; `args` stand in for sys.argv."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MaskmeterWarning)
+        code = _run(args)
+    cautions = (one.message for one in caught if issubclass(one.category, MaskmeterWarning))
+    for caution in dict.fromkeys(map(str, cautions)):  # once each, and not into the progress bar
         click.echo(f"Caution: {caution}", err=True)
     sys.exit(code)
 
 
-def _run() -> int:
+def _run(args: Sequence[str] | None) -> int:
     """Run the command; return its exit code."""
     try:
-        return int(commands.main(prog_name="maskmeter", standalone_mode=False) or 0)
+        return int(commands.main(args, prog_name="maskmeter", standalone_mode=False) or 0)
     except click.Abort:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
@@ -102,16 +102,3 @@ def _run() -> int:
     except OSError as error:  # a full disk, say
         click.echo(f"maskmeter: {error.strerror or 'a file could not be used'}.", err=True)
     return REFUSED
-
-
-def _caution(  # noqa: PLR0917 - Python's own
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,  # noqa: ARG001 - Python's own
-    lineno: int,  # noqa: ARG001 - Python's own
-    file: TextIO | None = None,  # noqa: ARG001 - Python's own
-    line: str | None = None,  # noqa: ARG001 - Python's own
-) -> None:
-    """Keep a warning of ours to be said at the end; what libraries warn of is their own concern."""
-    if issubclass(category, maskmeter.MaskmeterWarning):
-        _cautions.append(str(message))

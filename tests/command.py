@@ -1,0 +1,75 @@
+"""Our command, run in this process or, where a test needs one, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from contextlib import chdir
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from maskmeter.cli import main
+
+INSTALLED = [str(Path(sys.executable).with_name("maskmeter"))]
+MODULE = [sys.executable, "-m", "maskmeter"]
+COLUMNS = {"COLUMNS": "80"}
+
+
+def run(*arguments, folder=".", env=None):
+    """Return what the command did, without the seconds that a process takes to import it all."""
+    words, before = list(map(str, arguments)), _surroundings()
+    with chdir(folder), CliRunner().isolation(env={**COLUMNS, **(env or {})}) as streams:
+        code = _exit_code(words)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        out, err = (stream.getvalue().decode() for stream in streams[:2])
+    assert _surroundings() == before, f"{words[:1]} leaves its surroundings changed"
+    return subprocess.CompletedProcess(words, code, out, err)
+
+
+def run_process(*arguments, command=MODULE, env=None, **options):
+    """Return what the command did in a process of its own, where coverage is not measured."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    return subprocess.run(  # noqa: S603 - our own command
+        [*command, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**own, **COLUMNS, **(env or {})},
+        **options,
+    )
+
+
+def keep(done, folder):
+    """Write what a command printed to a folder that other tests read."""
+    (folder / "printed.json").write_text(json.dumps(vars(done)), encoding="utf-8")
+
+
+def kept(folder):
+    """Return what a command printed that ran for other tests too."""
+    return subprocess.CompletedProcess(**json.loads((folder / "printed.json").read_text("utf-8")))
+
+
+def _exit_code(words):
+    try:
+        main(words)
+    except SystemExit as end:
+        return end.code
+
+
+def _surroundings():
+    """Return what a command that runs beside others must leave as it is."""
+    return (
+        Path.cwd(),
+        dict(os.environ),
+        list(warnings.filters),
+        warnings.showwarning,
+        signal.getsignal(signal.SIGINT),
+        threading.active_count(),
+    )
