@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 import maskmeter as mm
+from command import keep, run_process
 
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -44,6 +46,18 @@ def once(tmp_path_factory):
         return folder
 
     return filled
+
+
+@pytest.fixture(scope="session")
+def demo(once):
+    """The folder with what the demonstration writes (`story`), prints and takes (`seconds`)."""
+
+    def fill(folder):
+        began = time.monotonic()
+        keep(run_process("demo", "--out", folder / "story"), folder)
+        (folder / "seconds").write_text(str(time.monotonic() - began))
+
+    return once("demo", fill)
 
 
 @pytest.fixture(scope="session")

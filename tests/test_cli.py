@@ -7,30 +7,24 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import time
+import threading
+import warnings
 from pathlib import Path
 
 import pytest
 
-ENVIRONMENT = {**os.environ, "COLUMNS": "80"}
-COMMAND = [sys.executable, "-m", "maskmeter"]
+from command import INSTALLED, MODULE, kept, run, run_process
+from maskmeter.cli import main
+from maskmeter.cli.main import commands
+from maskmeter.errors import MaskmeterWarning
 
 
-def run(*arguments):
-    return subprocess.run(  # noqa: S603 - our own command
-        [*COMMAND, *arguments], capture_output=True, text=True, check=False, env=ENVIRONMENT
-    )
-
-
-def test_demo_tells_the_whole_story_in_eighty_columns(tmp_path):
-    out = tmp_path / "story"
-    began = time.monotonic()
-    done = run("demo", "--out", str(out))
+def test_demo_tells_the_whole_story_in_eighty_columns(demo, tmp_path):
+    done, out = kept(demo), demo / "story"
 
     assert done.returncode == 0
     assert done.stderr == ""
-    assert time.monotonic() - began < 60
+    assert float((demo / "seconds").read_text()) < 60
     told = [line for line in done.stdout.splitlines() if not line.startswith("Wrote ")]
     assert max(map(len, told[:-2])) <= 80
     for measure in ("tau*", "estimate", "(2.8)", "(2.5)", "(2.6)", "(2.7)", "(2.9)"):
@@ -42,25 +36,18 @@ def test_demo_tells_the_whole_story_in_eighty_columns(tmp_path):
     wrote = [Path(path) for path in re.findall(r"Wrote (.*)", done.stdout)]
     assert all(path.is_file() for path in wrote)
     assert {path.name for path in wrote} >= {"survey.csv", "plan.toml", "protected.csv"}
-    again = run(
-        "find",
-        str(out / "survey.csv"),
-        "--plan",
-        str(out / "plan.toml"),
-        "--seed",
-        "2010",
-        "--out",
-        str(tmp_path / "again"),
-    )
-    assert again.returncode == 0  # the story can be told again with the command it stands for
+    made = out / "evidence" / "provenance.json"
+    again = run("assess", out / "survey.csv", "--from", made, "--out", tmp_path / "again")
+    assert again.returncode == 0  # the release of the story can be made again from its evidence
     assert (tmp_path / "again" / "protected.csv").read_bytes() == (
         out / "evidence" / "protected.csv"
     ).read_bytes()
 
 
 def test_demo_gives_the_same_figures_to_machines_whenever_it_is_run(tmp_path):
-    options = ("--scale", "0.02", "--seed", "7", "--json", "--out", str(tmp_path))
-    first, second = (run("demo", *options) for _ in range(2))
+    options = ("--scale", "0.02", "--seed", "7", "--json", "--out", "story")
+    first = run("demo", *options, folder=tmp_path)
+    second = run_process("demo", *options, cwd=tmp_path)  # which hashes otherwise
     figures = json.loads(first.stdout)
 
     assert first.stdout == second.stdout
@@ -97,51 +84,98 @@ def test_help_has_an_example(arguments):
     assert re.search("maskmeter (demo|paper)", done.stdout)
 
 
-def test_paper_prints_tables_that_fit_and_writes_what_it_says(tmp_path):
-    done = run("paper", "--scale", "0.01", "--out", str(tmp_path / "out"))
-
-    assert done.returncode == 0
-    assert done.stderr == ""
-    lines = [line for line in done.stdout.splitlines() if not line.startswith("Wrote ")]
-    assert max(map(len, lines)) <= 80
-    assert "tau*_CC (2.9)" in done.stdout
-    assert "Holds: " in done.stdout
-    wrote = re.findall(r"Wrote (.*)", done.stdout)
-    assert {Path(path).name for path in wrote} == {one.name for one in (tmp_path / "out").iterdir()}
-
-
-def test_paper_gives_the_same_figures_to_machines_whenever_it_is_run():
-    first, second = (run("paper", "--scale", "0.01", "--json") for _ in range(2))
-
-    assert first.stdout == second.stdout
-    assert set(json.loads(first.stdout)["table1"]) == {"tau_star", "columns", "10%", "20%"}
-
-
 def test_a_page_that_cannot_be_written_is_said_in_a_line(tmp_path):
     (tmp_path / "taken").write_text("x")
-    done = run("paper", "--scale", "0.01", "--out", str(tmp_path / "taken" / "out"))
+    done = run("paper", "--scale", "0.01", "--out", tmp_path / "taken" / "out")
 
     assert done.returncode == 1
     assert done.stderr.startswith("maskmeter: Cannot write to")
     assert "Traceback" not in done.stderr
 
 
-def test_version():
-    assert run("--version").stdout.startswith("maskmeter, version ")
+@pytest.mark.parametrize("installed", [INSTALLED, MODULE], ids=["script", "module"])
+def test_the_command_is_installed_and_so_is_the_module(installed):
+    done = run_process("--version", command=installed)
+
+    assert done.stdout.startswith("maskmeter, version ")
+    assert done.returncode == 0
+    assert run_process("nothing", command=installed).returncode == 2
 
 
 def test_interrupting_ends_with_code_130_and_leaves_nothing_behind(tmp_path):
+    def interruptible():  # jobs of a shell in the background ignore interrupts, and so would it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     with subprocess.Popen(  # noqa: S603 - our own command
-        [*COMMAND, "paper", "--out", str(tmp_path / "out")],
+        [*MODULE, "paper", "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "FORCE_COLOR": "1"},  # it shows its progress, as on a terminal
+        preexec_fn=interruptible,  # noqa: PLW1509 - it starts no thread
     ) as process:
-        time.sleep(2)
+        late = threading.Timer(60, process.kill)  # rather than wait for the whole paper
+        late.start()
+        begun = process.stderr.read(1)
         process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=60)
+        _, complaint = process.communicate()
+        late.cancel()
 
+    assert begun
     assert process.returncode == 130
     assert "Interrupted." in complaint
     assert "Traceback" not in complaint
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def probe(monkeypatch):
+    """Return what lets the command run a function of ours."""
+
+    def put(function):
+        monkeypatch.setattr(commands, "main", lambda *_, **__: function())
+
+    return put
+
+
+def test_cautions_are_said_once_at_the_end_and_not_in_the_next_run(probe):
+    def warn():
+        for _ in range(2):
+            warnings.warn("mind this", MaskmeterWarning, stacklevel=1)
+
+    probe(warn)
+    first = run("demo")
+    probe(lambda: 0)
+    second = run("demo")
+
+    assert first.stderr == "Caution: mind this\n"
+    assert second.stderr == ""
+
+
+def test_warnings_are_handled_as_before_once_the_command_is_done(probe):
+    probe(lambda: 0)
+    before = (warnings.showwarning, list(warnings.filters))
+    with pytest.raises(SystemExit):
+        main([])
+
+    assert (warnings.showwarning, list(warnings.filters)) == before
+
+
+LEAKS = {
+    "environment": lambda _: os.environ.update(LEFT="behind"),
+    "handler": lambda _: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    "thread": lambda end: threading.Thread(target=end.wait).start(),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_command_that_leaves_something_behind_fails_its_test(leak, probe):
+    end, handler = threading.Event(), signal.getsignal(signal.SIGINT)
+    probe(lambda: LEAKS[leak](end) and 0)
+    try:
+        with pytest.raises(AssertionError, match="leaves its surroundings changed"):
+            run("demo")
+    finally:
+        end.set()
+        os.environ.pop("LEFT", None)
+        signal.signal(signal.SIGINT, handler)

@@ -44,6 +44,7 @@ def test_a_curve_says_where_it_peaks(curve):
     assert repr(curve).startswith("KeyCurve(12 sets of keys; peak at 20 keys")
 
 
+@pytest.mark.full
 def test_with_thirty_keys_the_risk_has_turned_down():
     """Figure 3 at theta 0.05 and 0.1: the fall is small beside its noise, so the seed is fixed."""
     curve = mm.binary_keys_experiment(keys=(28, 30), thetas=(0.05,), rng=1)

@@ -1,4 +1,4 @@
-"""Programs that tests need: left out with advice, or missed loudly."""
+"""What tests need: programs, left out with advice or missed loudly, and folders that they share."""
 
 from __future__ import annotations
 
@@ -20,3 +20,20 @@ def test_a_missing_program_skips_with_advice_or_fails_where_nothing_may_be_left_
 
 def test_a_program_is_found_where_it_is():
     assert need_program(sys.executable, "") == sys.executable
+
+
+def test_a_shared_folder_is_filled_once_and_again_only_if_that_failed(once):
+    begun = []
+
+    def fill(folder):
+        begun.append(folder)
+        (folder / "part").touch(exist_ok=False)
+        if len(begun) == 1:
+            raise OSError
+
+    with pytest.raises(OSError):  # noqa: PT011 - the one above
+        once("filled in a test", fill)
+    folders = [once("filled in a test", fill) for _ in range(3)]
+
+    assert len(begun) == 2
+    assert set(folders) == set(begun)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import maskmeter as mm
+from command import run, run_process
 from maskmeter.page import Figure, Section, Table, Text, render
 from maskmeter.paper import STEPS, findings, run_paper
 from maskmeter.paper.rerun import map_candidates
@@ -169,6 +171,31 @@ def test_a_census_of_the_paper_s_size_is_compared_by_totals(small, study, table1
     assert difference[1] == f"{table1['10%']['tau (2.8)'][0] - 321.6:+,.1f}"
     (crossed,) = (one for one in whole.sections()[1].blocks if isinstance(one, Table))
     assert crossed.rows[0][1].endswith(" (1,961)")
+
+
+def test_paper_gives_the_same_figures_to_machines_whenever_it_is_run(small):
+    done = run_process("paper", "--scale", "0.02", "--seed", "5", "--json")  # it hashes otherwise
+
+    assert done.stdout == json.dumps(small.as_data(), indent=1) + "\n"
+    assert set(json.loads(done.stdout)["table1"]) == {"tau_star", "columns", "10%", "20%"}
+
+
+def test_paper_prints_tables_that_fit_and_writes_what_it_says(small, tmp_path, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(
+        "maskmeter.paper.run_paper", lambda **options: asked.update(options) or small
+    )
+    done = run("paper", "--scale", "0.02", "--seed", "5", "--out", tmp_path / "out")
+
+    assert (asked["scale"], asked["rng"]) == (0.02, 5)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("Wrote ")]
+    assert max(map(len, lines)) <= 80
+    assert "tau*_CC (2.9)" in done.stdout
+    assert "Holds: " in done.stdout
+    wrote = re.findall(r"Wrote (.*)", done.stdout)
+    assert {Path(path).name for path in wrote} == {one.name for one in (tmp_path / "out").iterdir()}
 
 
 def test_a_page_and_its_figures_are_written(small, tmp_path):

@@ -6,17 +6,11 @@ import pytest
 
 import maskmeter as mm
 from browser.look import faults, look
-from maskmeter.demo import run_demo
-
-
-@pytest.fixture(scope="module")
-def story(tmp_path_factory):
-    return run_demo(tmp_path_factory.mktemp("demo"), size=300_000)
 
 
 @pytest.mark.parametrize("name", ["internal.html", "public.html"])
-def test_the_reports_of_the_demonstration_are_sound(story, name):
-    page = story.folder / "evidence" / name
+def test_the_reports_of_the_demonstration_are_sound(demo, name):
+    page = demo / "story" / "evidence" / name
 
     assert faults(page) == []
     assert look(page, views=[("light", 1280)])[0].figures >= 5

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -14,11 +11,11 @@ import pyreadstat
 import pytest
 
 import maskmeter as mm
+from command import run
 from maskmeter import formats
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-COMMAND = str(Path(sys.executable).with_name("maskmeter"))
 LONG = ("demo", "paper")  # they have tests of their own
 
 
@@ -63,21 +60,12 @@ def test_every_command_on_a_page_runs(people, tmp_path, page):
         (ROOT / "docs" / "plan.md").read_text(encoding="utf-8"),
         flags=re.DOTALL,
     )[1]
-    # Coverage is measured by the tests of the commands; here it would only take time.
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     for words in commands(page):
         plan = tmp_path / "plan.toml"
         plan.unlink(missing_ok=True)
         if words[0] != "plan":
             plan.write_text(whole, encoding="utf-8")
-        done = subprocess.run(  # noqa: S603 - our own command
-            [COMMAND, *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**bare, "COLUMNS": "80"},
-        )
+        done = run(*words, folder=tmp_path)
         assert done.returncode == 0, (words, done.stderr)
 
 
