@@ -5,8 +5,9 @@ In a test: ``assert faults(path) == []``.
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ SETTLED = (
 )
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 BAD = {"error", "warning"}
+_RUNNING = ExitStack()
 # Text of charts: axe looks at HTML only.
 CHARTS = """() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((one) => {
@@ -135,12 +137,27 @@ def look(path: Path | str, *, views: Sequence[tuple[str, int]] = VIEWS) -> list[
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """Yield Debian's browser: playwright's own would have to be fetched."""
+    """Yield the browser that all tests of a process share, and close its pages."""
+    started = _started()
+    yield started
+    for context in started.contexts:
+        context.close()
+
+
+@cache
+def _started() -> Browser:
+    """Start Debian's browser: playwright's own would have to be fetched."""
     program = need_program("chromium", "apt-get install chromium")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield started
-        started.close()
+    playwright = _RUNNING.enter_context(sync_playwright())
+    started = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+    _RUNNING.callback(started.close)
+    return started
+
+
+def stop_browser() -> None:
+    """Stop the browser, if it was started."""
+    _RUNNING.close()
+    _started.cache_clear()
 
 
 def show(started: Browser, path: Path | str, *, scheme: str = "light", width: int = 1280) -> Shown:

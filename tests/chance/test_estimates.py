@@ -1,8 +1,8 @@
 """How well risk is estimated from 1 % samples of the synthetic census, against the truth.
 
 Bounds are on mean absolute relative errors over 40 samples, which were 3 to 4 % (the paper's form:
-3 to 6 %) with a standard error of about 0.5 points. The slower ones use ten samples in `make test`,
-with a fixed seed, and 40 in the long study (200 for the coverage of intervals).
+3 to 6 %) with a standard error of about 0.5 points. `make test` uses ten samples, with a fixed seed
+(20 for the coverage of intervals), and the long study 40 (200).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def estimated(*args, **options):
 
 def test_the_default_recovers_tau_before_and_after_every_design(samples, population):
     found = {name: [] for name in ("nothing", *DESIGNS)}
-    for run, sample in enumerate(samples(40)):
+    for run, sample in enumerate(samples(NUMBER)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", mm.MaskmeterWarning)
             model = mm.search_loglinear(sample)
