@@ -170,20 +170,35 @@ def encode(
     return space, codes
 
 
-def decode(
-    space: KeySpace, codes: Codes, *, like: tuple[nw.DataFrame[Any], Codes] | None = None
-) -> nw.DataFrame[Any]:
-    """Return a frame of category values: Polars, or of the kind and types of a frame and its codes."""
-    columns = {}
-    for position, key in enumerate(space.keys):
-        wanted = codes[:, position].astype(np.int64)
-        if like is None:
-            columns[key.name] = nw.new_series(key.name, list(key.categories), backend="polars")[
-                wanted
-            ]
-        else:
-            columns[key.name] = _alike(key, wanted, like[0][key.name], like[1][:, position])
+def decode(space: KeySpace, codes: Codes) -> nw.DataFrame[Any]:
+    """Return a Polars frame of category values."""
+    columns = {
+        key.name: nw.new_series(key.name, list(key.categories), backend="polars")[
+            codes[:, position].astype(np.int64)
+        ]
+        for position, key in enumerate(space.keys)
+    }
     return nw.from_dict(columns)
+
+
+def decode_into(
+    records: nw.DataFrame[Any],
+    space: KeySpace,
+    codes: Codes,
+    *,
+    like: tuple[nw.DataFrame[Any], Codes],
+) -> nw.DataFrame[Any]:
+    """Return records of the user's frame with other key values, of the types in `like`.
+
+    `like` is a frame with the codes of its rows. The index of a pandas user stays with the records:
+    narwhals puts columns into a frame row by row, whatever index they come with.
+    """
+    frame, known = like
+    columns = [
+        _alike(key, codes[:, position].astype(np.int64), frame[key.name], known[:, position])
+        for position, key in enumerate(space.keys)
+    ]
+    return records.with_columns(*columns)
 
 
 def _alike(key: Key, wanted: Codes, column: nw.Series[Any], codes: Codes) -> nw.Series[Any]:

@@ -24,6 +24,7 @@ from maskmeter.frames import (
     Keys,
     Missing,
     decode,
+    decode_into,
     encode,
     listed_keys,
     new_frame,
@@ -200,37 +201,47 @@ class Microdata:
     def to_frame(self) -> Any:  # noqa: ANN401 - the user's kind of frame
         """Return the user's columns, in their order and types, with the key values held here.
 
+        A pandas frame keeps its index.
+
         >>> import polars as pl
         >>> people = pl.DataFrame({"sex": ["f", "m"], "age": [30, 40]})
         >>> read(people, keys=["sex"]).to_frame().equals(people)
         True
         """
-        keys = self._decoded(self.codes)
-        if self.origin is None or not self.origin.whole:
-            return keys.to_native()
-        frame = self.origin.frame
-        return frame.with_columns(*(keys[name] for name in self.space.names)).to_native()
+        return self._records().to_native()
 
     def rows_to_frame(
         self, rows: NDArray[np.int64], *, before: dict[str, Any], after: dict[str, Any]
     ) -> Any:  # noqa: ANN401 - the user's kind of frame
-        """Return the keys of some records between other columns, in the user's kind of frame."""
-        keys = self._decoded(self.codes[rows])
+        """Return the keys of some records between other columns, in the user's kind of frame.
+
+        A pandas frame has the index that the user gave these very records.
+        """
+        keys = self._records(rows)
         first, last = new_frame(before, like=keys), new_frame(after, like=keys)
         columns = {**first, **{name: keys[name] for name in keys.columns}, **last}
         return keys.with_columns(*columns.values()).select(*columns).to_native()
 
-    def columns_to_frame(self, name: str, rows: NDArray[np.int64], after: dict[str, Any]) -> Any:  # noqa: ANN401 - the user's kind of frame
-        """Return a column of some records before other columns, in the user's kind of frame."""
+    def groups_to_frame(self, name: str, rows: NDArray[np.int64], after: dict[str, Any]) -> Any:  # noqa: ANN401 - the user's kind of frame
+        """Return a row per group of records, named by a column of one of them, before other columns.
+
+        The frame is of the user's kind. In pandas its index is 0, 1, ...: a group is no record.
+        """
         if self.origin is None or name in after:
             message = f"{name!r} is a column of the result: rename the one of that name."
             raise InputError(message)
-        kept = self.origin.frame.select(name)[rows]
+        kept = nw.maybe_reset_index(self.origin.frame.select(name)[rows])
         return kept.with_columns(*new_frame(after, like=kept).values()).to_native()
 
-    def _decoded(self, codes: Codes) -> nw.DataFrame[Any]:
-        like = None if self.origin is None else (self.origin.frame, self.origin.codes)
-        return decode(self.space, codes, like=like)
+    def _records(self, rows: NDArray[np.int64] | None = None) -> nw.DataFrame[Any]:
+        """Return the user's frame with the key values held here, or the keys of some of its rows."""
+        codes = self.codes if rows is None else self.codes[rows]
+        if self.origin is None:
+            return decode(self.space, codes)
+        frame = self.origin.frame
+        records = frame if rows is None and self.origin.whole else frame.select(*self.space.names)
+        records = records if rows is None else records[rows]
+        return decode_into(records, self.space, codes, like=(frame, self.origin.codes))
 
     def write(self, path: str | Path) -> None:
         """Write the user's columns with the key values held here, in the format of the ending.

@@ -120,7 +120,11 @@ class Risk(InWords):
         return "\n".join(lines)
 
     def to_frame(self) -> Any:  # noqa: ANN401 - the user's kind of frame
-        """Return a row per sample unique: `record` (row number), released key values, `risk`."""
+        """Return a row per sample unique: `record` (row number), released key values, `risk`.
+
+        The frame is of the user's kind. In pandas its index is that of these very records, so that
+        `people.loc[risk.to_frame().index]` are the same people.
+        """
         taken = {"record", "risk"} & set(self.data.space.names)
         if taken:
             message = f"{taken.pop()!r} is a column of the result: rename the key of that name."
@@ -212,7 +216,7 @@ class EstimatedRisk(Risk):
         """Return a row per household, in the user's kind of frame: its name, `members`, `risk`."""
         first, place = self._members
         columns = {"members": np.bincount(place), "risk": self.by_household}
-        return self.data.columns_to_frame(str(self.household), first, columns)
+        return self.data.groups_to_frame(str(self.household), first, columns)
 
     @property
     def _headline(self) -> str:
