@@ -292,7 +292,7 @@ class TestMatrices:
     def test_codes_that_are_not_codes(self):
         refuse(lambda: mm.Microdata(space_of(2), [[2]]), "not codes")
         refuse(lambda: mm.Microdata(space_of(2), [[-1]]), "not codes")
-        refuse(lambda: mm.Microdata(space_of(2), [[0, 0]]), "column for each of the 1 keys")
+        refuse(lambda: mm.Microdata(space_of(2), [[0, 0]]), "1 column, one for each key")
 
     @pytest.mark.parametrize("rng", ["2010", 1.5, True])
     def test_randomness_of_an_unknown_kind(self, rng):

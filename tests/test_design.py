@@ -90,7 +90,7 @@ def test_crossed_keys_can_be_designed():
 
 
 def test_a_category_with_nowhere_to_go_is_counted_in_the_message():
-    with pytest.raises(PerturbationError, match=r"1 of 4 categories have none.*40.0%"):
+    with pytest.raises(PerturbationError, match=r"1 of 4 categories has none.*40.0%"):
         mm.design_pram(file(10, 20, 30, 40), "age", stay_at_most=0.9, forbidden=[(40, ...)])
 
 

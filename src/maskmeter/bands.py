@@ -13,9 +13,10 @@ import numpy as np
 import polars as pl
 
 from maskmeter._checks import is_number, shown
+from maskmeter._plural import counted, plural
 from maskmeter.errors import CategoryError, InputError, ManyCategoriesWarning
 from maskmeter.formats.statistical import number_of, plain
-from maskmeter.frames import parsed
+from maskmeter.numeric import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,12 +102,16 @@ def banded(
         present = ~np.isnan(numbers)
         infinite = int(weight[np.isinf(numbers)].sum())
         if infinite:
-            message = f"{infinite:,} values of {name!r} are infinite: no band can hold them."
+            message = (
+                f"{counted(infinite, 'value')} of {name!r} {plural(infinite, 'is', 'are')} infinite:"
+                " no band can hold that."
+            )
             raise CategoryError(message)
         below = int(weight[present & (numbers < bounds[0])].sum())
         if below:
             message = (
-                f"{below:,} of {int(weight.sum()):,} records have a value of {name!r} below the first"
+                f"{below:,} of {counted(int(weight.sum()), 'record')} {plural(below, 'has', 'have')} a value"
+                f" of {name!r} below the first"
                 f" bound, {bounds[0]}: begin lower, or declare such codes missing."
             )
             raise CategoryError(message)
@@ -130,7 +135,10 @@ def _numbers(column: nw.Series[Any], source: Opened) -> NDArray[np.float64]:
         wrong = int(np.isnan(parsed_numbers).sum()) - absent
         if not wrong:
             return parsed_numbers
-        message = f"{wrong:,} values of {name!r} are not numbers, and cannot be put into bands."
+        message = (
+            f"{counted(wrong, 'value')} of {name!r} {plural(wrong, 'is not a number', 'are not numbers')},"
+            " and cannot be put into bands."
+        )
         raise CategoryError(message)
     kind = type(column.dtype).__name__
     message = f"Column {name!r} cannot be put into bands: it holds {kind}, not numbers."

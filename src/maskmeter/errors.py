@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from maskmeter._plural import counted, plural
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -75,7 +77,8 @@ class MissingValuesError(MaskmeterError, ValueError):
 
     def __init__(self, column: str, *, missing: int, records: int) -> None:
         super().__init__(
-            f"{missing:,} of {records:,} records have no value for {column!r}. Recode them, or make"
+            f"{missing:,} of {counted(records, 'record')} {plural(missing, 'has', 'have')} no value for"
+            f" {column!r}. Recode {plural(missing, 'it', 'them')}, or make"
             ' missing a category of its own: missing="category" (--missing category).'
         )
 

@@ -15,12 +15,12 @@ from polars.exceptions import PanicException
 
 from maskmeter import formats
 from maskmeter._checks import check_distinct
+from maskmeter._plural import counted, plural
 from maskmeter.errors import (
     CategoryError,
     ColumnNotFoundError,
     InputError,
     MissingValuesError,
-    WeightError,
 )
 from maskmeter.formats.codebook import EMPTY
 from maskmeter.formats.dialect import Dialect
@@ -225,54 +225,6 @@ def _alike(key: Key, wanted: Codes, column: nw.Series[Any], codes: Codes) -> nw.
     raise InputError(message)
 
 
-def weights_of(frame: nw.DataFrame[Any], name: str, source: Opened) -> NDArray[np.float64]:
-    """Return a column of numbers; what is missing or not a number is NaN."""
-    if not isinstance(name, str):
-        message = f"`weights` must be the name of a column, not a {type(name).__name__}."
-        raise WeightError(message)
-    if name not in frame.columns:
-        raise ColumnNotFoundError(name, frame.columns, listed=False, named=source.named)
-    column = frame[name]
-    if column.dtype == nw.String:
-        return parsed(column, source.dialect)
-    if not column.dtype.is_numeric():
-        kind = type(column.dtype).__name__
-        message = f"Column {name!r} cannot hold weights: it holds {kind}, not numbers."
-        raise WeightError(message)
-    return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
-
-
-def parsed(column: nw.Series[Any], dialect: Dialect) -> NDArray[np.float64]:
-    """Return the numbers that texts stand for; what is missing or not a number is NaN."""
-    text = pl.Series(column.to_list(), dtype=pl.String).str.strip_chars()
-    if _decimal(text, column.name, dialect) == ",":
-        points = int(text.str.contains(".", literal=True).sum())
-        if points:
-            message = (
-                f'{points:,} values of {column.name!r} have a point, and decimal="," says that the'
-                " decimal mark is a comma: remove points between thousands from the file."
-            )
-            raise InputError(message)
-        text = text.str.replace(",", ".", literal=True)
-    return text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-
-
-def _decimal(text: pl.Series, name: str, dialect: Dialect) -> str:
-    """Return the decimal mark of numbers; where a comma may also part thousands, it is asked for."""
-    if dialect.decimal is not None:
-        return dialect.decimal
-    commas = text.filter(text.str.contains(",", literal=True))
-    if not len(commas) or text.str.contains(".", literal=True).any():
-        return "."
-    if commas.str.contains(r"^[+-]?\d{1,3}(,\d{3})+$").all():
-        message = (
-            f"Cannot tell whether commas in {name!r} part thousands or are decimal marks: give"
-            ' decimal="," for decimal marks; for thousands, remove them from the file.'
-        )
-        raise InputError(message)
-    return ","
-
-
 def new_frame(columns: dict[str, NDArray[Any]], *, like: nw.DataFrame[Any]) -> dict[str, Any]:
     """Return arrays as columns of the kind of another frame."""
     backend = like.implementation
@@ -371,7 +323,8 @@ def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArra
     if lost:
         kind = type(column.dtype).__name__
         message = (
-            f"{lost} of the {len(observed)} values found in {key.name!r} are not among its"
+            f"{lost:,} of the {counted(len(observed), 'value')} found in {key.name!r}"
+            f" {plural(lost, 'is', 'are')} not among its"
             f" {key.size} categories. This column holds {kind}; text and numbers never match, and a"
             " CSV always holds text. Use the same kind of file for both, or give all categories."
         )

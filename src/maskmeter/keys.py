@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from maskmeter._checks import check_distinct, shown
+from maskmeter._plural import counted
 from maskmeter.errors import CategoryError, ColumnNotFoundError, InputError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Key:
             raise CategoryError(message)
         if len(values) < 2:  # noqa: PLR2004 - a key must tell records apart
             message = (
-                f"Key {name!r} has {_counted(len(values))}; a key needs at least two."
+                f"Key {name!r} has {counted(len(values), 'category', 'categories')}; a key needs at least two."
                 " Leave it out of `keys`, or give all its categories with mm.Key(name, categories)."
             )
             raise CategoryError(message)
@@ -233,7 +234,7 @@ def check_codes(codes: Any, space: KeySpace) -> Codes:  # noqa: ANN401 - anythin
     array = np.asarray(codes)
     if array.ndim != 2 or array.shape[1] != len(space.keys):  # noqa: PLR2004 - rows and columns
         message = (
-            f"Category codes must have a column for each of the {len(space.keys)} keys,"
+            f"Category codes must have {counted(len(space.keys), 'column')}, one for each key,"
             " as `codes` of a sample has."
         )
         raise InputError(message)
@@ -244,7 +245,3 @@ def check_codes(codes: Any, space: KeySpace) -> Codes:  # noqa: ANN401 - anythin
         message = "Some numbers are not codes of the keys' categories."
         raise CategoryError(message)
     return array
-
-
-def _counted(number: int) -> str:
-    return "1 category" if number == 1 else f"{number} categories"

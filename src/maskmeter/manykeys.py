@@ -18,6 +18,7 @@ from maskmeter._checks import (
     is_number,
     shown,
 )
+from maskmeter._plural import counted
 from maskmeter._random import RandomSource, seed_of, uniforms
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, without_warnings
@@ -92,7 +93,10 @@ class KeyCurve(InWords):
         lines = []
         for theta, number, exact in self.peaks().iter_rows():
             under = "" if theta is None else f"With theta {theta:g}: "
-            lines.append(f"{under}the risk is largest with {number} keys ({exact:.1f} matches).")
+            lines.append(
+                f"{under}the {kind} risk is largest with {counted(number, 'key')}"
+                f" ({risk:.1f} correct matches)."
+            )
         return "\n".join(lines)
 
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
@@ -114,7 +118,7 @@ class KeyCurve(InWords):
             x="Number of keys",
             y="Correct matches",
             title="Risk against the number of keys",
-            subtitle=f"With errors the risk is largest with {self.peak.number} keys"
+            subtitle=f"With errors the risk is largest with {counted(self.peak.number, 'key')}"
             + (f" (theta {self.peak.theta:g})" if self.peak.theta > 0 else ""),
         )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from maskmeter import formats
 from maskmeter._checks import check_choice, check_fraction, locked, shown
+from maskmeter._plural import counted, plural
 from maskmeter.bands import Bands, banded, check_bands, warn_if_many
 from maskmeter.errors import (
     ColumnNotFoundError,
@@ -29,9 +30,9 @@ from maskmeter.frames import (
     listed_keys,
     new_frame,
     opened,
-    weights_of,
 )
 from maskmeter.keys import KeySpace, check_codes
+from maskmeter.numeric import check_weights, named_weights
 from maskmeter.origin import Origin, file_hash, warn_if_sorted
 from maskmeter.strata import By, by_cell
 
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskmeter.frames import Opened
     from maskmeter.keys import Codes
 
 
@@ -73,7 +73,7 @@ class Microdata:
             object.__setattr__(self, "fraction", check_fraction(self.fraction))
         if self.weights is not None:
             weights = locked(self.weights, np.float64)
-            _check_weights(weights, len(codes))
+            check_weights(weights, len(codes))
             object.__setattr__(self, "weights", weights)
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ class Microdata:
 
     def __repr__(self) -> str:
         """Return the size and the keys: no record is shown."""
-        return f"Microdata({len(self):,} records, keys {', '.join(self.space.names)})"
+        return f"Microdata({counted(len(self), 'record')}, keys {', '.join(self.space.names)})"
 
     def __eq__(self, other: object) -> bool:
         """Return True when keys, codes and sampling are the same; other columns do not count."""
@@ -100,7 +100,7 @@ class Microdata:
     def with_codes(self, codes: Codes) -> Microdata:
         """Return the same records with other key values."""
         if np.shape(codes) != self.codes.shape:
-            message = f"`codes` must have {len(self):,} rows, one for each record."
+            message = f"`codes` must have {counted(len(self), 'row')}, one for each record."
             raise InputError(message)
         return replace(self, codes=codes)
 
@@ -111,7 +111,7 @@ class Microdata:
         keys can be written then: the other columns may hold those that were left out, unprotected.
         """
         columns = [self.space.index(name) for name in names]
-        space = self.space.project(list(names))
+        space = self.space.project(names)
         fraction = self._seen_fraction(names)
         origin = None if self.origin is None else self.origin.part(columns)
         codes = self.codes[:, columns]
@@ -172,7 +172,10 @@ class Microdata:
         values = list(frame[name].to_list())
         missing = sum(value is None or value != value for value in values)  # noqa: PLR0124 - NaN
         if missing:
-            message = f"{missing:,} of {len(self):,} records have no value for {name!r}."
+            message = (
+                f"{missing:,} of {counted(len(self), 'record')} {plural(missing, 'has', 'have')} no value"
+                f" for {name!r}."
+            )
             raise InputError(message)
         if not all(isinstance(value, Hashable) for value in values):
             message = f"Column {name!r} holds lists, or the like, that cannot be told apart."
@@ -347,7 +350,7 @@ def read(
     space, codes = encode(frame, listed, missing=missing)
     warn_if_many(frame, listed, space, given.codebook)
     codes = locked(codes)
-    weighed = None if weights is None else _named_weights(frame, weights, given)
+    weighed = None if weights is None else named_weights(frame, weights, given)
     codebook = given.codebook
     for name in cut:
         codebook = codebook.recode(name)
@@ -363,34 +366,3 @@ def check_microdata(data: object) -> None:
     if not isinstance(data, Microdata):
         message = f"Give a sample (mm.read), not a {type(data).__name__}."
         raise InputError(message)
-
-
-def _named_weights(frame: nw.DataFrame[Any], column: str, given: Opened) -> NDArray[np.float64]:
-    """Return a column of weights; what is wrong with it is said under its name."""
-    weights = weights_of(frame, column, given)
-    try:
-        _check_weights(weights, len(frame))
-    except WeightError as error:
-        message = f"Column {column!r} cannot hold weights. {error}"
-        raise WeightError(message) from None
-    return weights
-
-
-def _check_weights(weights: NDArray[np.float64], records: int) -> None:
-    """Refuse weights that are not positive numbers, or do not stand for a population."""
-    if weights.shape != (records,):
-        message = f"`weights` must hold one number for each of the {records:,} records."
-        raise WeightError(message)
-    bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
-    if bad:
-        message = (
-            f"{bad:,} of {records:,} weights are missing, not positive or not numbers."
-            " Every record needs a weight above 0."
-        )
-        raise WeightError(message)
-    if weights.sum() < records:
-        message = (
-            "The weights sum to less than the number of records: they must say how many units of"
-            " the population each record stands for."
-        )
-        raise WeightError(message)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from maskmeter._plural import counted
 from maskmeter.errors import CategoryError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class By(Generic[T]):
     def __repr__(self) -> str:
         """Return the keys and how many values there are: categories stay out of logs."""
         rest = "" if isinstance(self.otherwise, _Nothing) else " and otherwise"
-        return f"by({', '.join(map(repr, self.keys))}, {len(self.values)} values{rest})"
+        return f"by({', '.join(map(repr, self.keys))}, {counted(len(self.values), 'value')}{rest})"
 
     def map(self, function: Callable[[T], U]) -> By[U]:
         """Return the same strata with `function` applied to every value."""
@@ -155,9 +156,7 @@ def _as_tuple(at: Any, keys: tuple[str, ...]) -> tuple[Hashable, ...]:  # noqa: 
     if len(keys) == 1:
         return (at,)
     if not isinstance(at, tuple) or len(at) != len(keys):
-        message = (
-            f"With the keys {keys} each entry of mm.by must be a tuple of {len(keys)} categories."
-        )
+        message = f"With the keys {keys} each entry of mm.by must be a tuple of {counted(len(keys), 'category', 'categories')}."
         raise CategoryError(message)
     return at
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskmeter._checks import check_choice, locked
+from maskmeter._plural import counted
 from maskmeter.bands import Bands, banded, check_bands, warn_if_many
 from maskmeter.errors import InputError
 from maskmeter.formats.dialect import Dialect
@@ -63,7 +64,7 @@ class KeyTable:
     def __repr__(self) -> str:
         """Return the size and the keys: no cell is shown."""
         return (
-            f"KeyTable({self.total:,} units in {len(self):,} of {self.space.size:,} cells,"
+            f"KeyTable({counted(self.total, 'unit')} in {len(self):,} of {self.space.size:,} cells,"
             f" keys {', '.join(self.space.names)})"
         )
 

@@ -242,10 +242,13 @@ class TestDecimals:
         assert self.weights(tmp_path, "1,234", "5", decimal=",") == [1.234, 5.0]
 
     def test_points_beside_decimal_commas_are_refused(self, tmp_path):
-        refused(lambda: self.weights(tmp_path, "1.234", "5,5", decimal=","), "1 values of 'w'")
+        refused(
+            lambda: self.weights(tmp_path, "1.234", "5,5", decimal=","),
+            "1 value of 'w' has a point",
+        )
         path = saved(tmp_path, "k;n\na;1.5\nb;2,5\n")
         bands = {"n": [0, 2]}
-        refused(lambda: mm.read(path, keys=["n"], bands=bands, decimal=","), "have a point")
+        refused(lambda: mm.read(path, keys=["n"], bands=bands, decimal=","), "has a point")
 
     def test_points_and_commas_together_are_no_numbers(self, tmp_path):
         refused(lambda: self.weights(tmp_path, "1.234,5", "2"), "1 of 2 weights")

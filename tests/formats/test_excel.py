@@ -87,7 +87,7 @@ def test_other_sheets_are_not_copied_and_that_is_said(tmp_path):
     book.create_sheet("names").append([SECRET])
     book.save(path)
     sample = mm.read(path, keys=["lad"])
-    with pytest.warns(mm.MaskmeterWarning, match="1 more are not copied"):
+    with pytest.warns(mm.MaskmeterWarning, match="1 more is not copied"):
         sample.write(tmp_path / "b.xlsx")
 
     assert len(load_workbook(tmp_path / "b.xlsx").sheetnames) == 1
@@ -95,7 +95,7 @@ def test_other_sheets_are_not_copied_and_that_is_said(tmp_path):
 
 def test_formulas_without_values_are_refused(tmp_path):
     path = workbook(tmp_path / "a.xlsx", G3="=1+1")
-    refused(lambda: mm.read(path, keys=["lad"]), "1 formulas have no values stored")
+    refused(lambda: mm.read(path, keys=["lad"]), "1 formula has no value stored")
 
 
 def edited(path, old, new):
@@ -115,7 +115,7 @@ def test_formulas_with_values_are_read_and_written_as_those(tmp_path):
     path = workbook(tmp_path / "a.xlsx", G3="=1+1")
     new = edited(path, rb"<f>1\+1</f><v */>|<f>1\+1</f><v></v>", b"<f>1+1</f><v>2</v>")
     sample = mm.read(new, keys=["lad"])
-    with pytest.warns(mm.MaskmeterWarning, match="1 formulas are written as their values"):
+    with pytest.warns(mm.MaskmeterWarning, match="1 formula is written as its value"):
         sample.write(tmp_path / "c.xlsx")
 
     assert sample.to_frame()["formula"][1] == 2

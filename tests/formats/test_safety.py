@@ -222,7 +222,7 @@ def test_labels_that_are_too_long_are_cut_and_that_is_said(ending, size, tmp_pat
     long = "ä" * 100
     book = Codebook((Variable("sex", long, ((1, long), (2, "m"))),), file_label=long)
     frame = nw.from_native(pl.DataFrame({"sex": [1, 2]}), eager_only=True)
-    told = {".dta": "2 are cut", ".sav": "2 are cut", ".xpt": "1 are cut"}[ending]
+    told = {".dta": "2 are cut", ".sav": "2 are cut", ".xpt": "1 is cut"}[ending]
     with pytest.warns(mm.MaskmeterWarning, match=told):
         formats.write(frame, tmp_path / f"b{ending}", book)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from maskmeter._plural import counted, plural
 from maskmeter.cli.options import (
     about_a_file,
     asked,
@@ -132,7 +133,10 @@ def protect(
         click.echo(json.dumps({"changed": share, "steps": steps.to_dicts(), "files": files}))
         return
     changed = release.changed
-    print_words(f"{int(changed.sum()):,} of {len(changed):,} records were changed.")
+    moved = int(changed.sum())
+    print_words(
+        f"{moved:,} of {counted(len(changed), 'record')} {plural(moved, 'was', 'were')} changed."
+    )
     rows = [
         (name, f"{records:,}", *(f"{share:.1%}" for share in shares))
         for name, records, *shares in steps.iter_rows()

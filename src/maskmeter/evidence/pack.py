@@ -16,6 +16,7 @@ import msgspec
 import maskmeter
 from maskmeter import formats
 from maskmeter._checks import check_choice, check_whole
+from maskmeter._plural import counted
 from maskmeter._views import InWords
 from maskmeter.errors import FileError, FormatWarning
 from maskmeter.evidence.assessment import assess
@@ -85,7 +86,7 @@ class Pack(InWords):
 
     def __repr__(self) -> str:
         """Return the folder and the number of files."""
-        return f"Pack({str(self.folder)!r}, {len(self.files)} files)"
+        return f"Pack({str(self.folder)!r}, {counted(len(self.files), 'file')})"
 
     def summary(self) -> str:
         """Return the verdict, which names no record."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
+from maskmeter._plural import counted
 from maskmeter.evidence.words import (
     NOT_ASSESSED,
     TONES,
@@ -153,7 +154,7 @@ def public_sections(found: Assessment, policy: Policy) -> list[Section]:
 def _what(found: Assessment) -> Iterator[Block]:
     data = found.released
     yield Text(
-        f"A file of {len(data):,} records with {len(data.space.keys)} keys, sampled with"
+        f"A file of {len(data):,} records with {counted(len(data.space.keys), 'key')}, sampled with"
         f" {_sampling(data)}."
     )
     rows = tuple((titled(data, key.name), f"{key.size:,}") for key in data.space.keys)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskmeter import chart
+from maskmeter._plural import counted
 from maskmeter.evidence.words import matches, percent, titled
 from maskmeter.page import Beside, Figure, Fold, Table
 
@@ -58,7 +59,7 @@ def _riskiest(worst: ScenarioRisk, found: Assessment) -> Table:
         )
         rows.append((f"{record}", *values, f"{risk.by_cell[place]:.2f}"))
     heads = (titled(found.released, name) for name in data.space.names)
-    caption = f"The {len(rows)} unique records with the most risk, by their number in risk_by_record.parquet"
+    caption = f"The {counted(len(rows), 'unique record')} with the most risk, by row number in risk_by_record.parquet"
     return Table(caption, ("record", *heads, "risk"), tuple(rows))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
+from maskmeter._plural import counted
 from maskmeter.evidence.assessment import HALF
 from maskmeter.evidence.choices import choice_blocks, level, map_figure
 from maskmeter.evidence.records import record_blocks
@@ -151,7 +152,7 @@ def sections(found: Assessment) -> list[Section]:
 def _what(found: Assessment) -> Iterator[Block]:
     data = found.released
     yield Text(
-        f"A file of {len(data):,} records with {len(data.space.keys)} keys ({data.space.size:,}"
+        f"A file of {len(data):,} records with {counted(len(data.space.keys), 'key')} ({data.space.size:,}"
         f" combinations), sampled with {sampling(data)}."
     )
     several = len(found.scenarios) > 1 or found.worst.keys != data.space.names

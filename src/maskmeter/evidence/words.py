@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from maskmeter._plural import counted, plural
 from maskmeter.evidence.assessment import HALF, UNUSABLE
 from maskmeter.perturb import Pram, Swap
 from maskmeter.risk import EstimatedRisk
@@ -65,11 +66,10 @@ def headline(found: Assessment) -> str:
         return "No record is unique on the keys, so no unique match can be made."
     several = len(found.scenarios)
     where = f"In the worst of {several} scenarios ({worst.name}), about" if several > 1 else "About"
-    unique = "unique record" if risk.uniques == 1 else "unique records"
     sure = risk.above(HALF)
     return (
-        f"{where} {matches(risk.total)} of {risk.uniques:,} {unique} could be matched correctly;"
-        f" {sure:,} of them {'has' if sure == 1 else 'have'} a better than even chance of a correct"
+        f"{where} {matches(risk.total)} of {counted(risk.uniques, 'unique record')} could be matched correctly;"
+        f" {sure:,} of them {plural(sure, 'has', 'have')} a better than even chance of a correct"
         " match."
     )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from maskmeter._plural import counted, plural
 from maskmeter.errors import DuplicateColumnError, FileError
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.detection import FIRST_ROWS, looks_like_names
@@ -149,10 +150,13 @@ def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[st
     left_out = []
     if others:
         left_out.append(
-            f"Only the first sheet that is shown is read and written: {others:,} more are not copied."
+            "Only the first sheet that is shown is read and written:"
+            f" {others:,} more {plural(others, 'is', 'are')} not copied."
         )
     if computed:
-        left_out.append(f"{computed:,} formulas are written as their values.")
+        left_out.append(
+            f"{counted(computed, 'formula is written as its value', 'formulas are written as their values')}."
+        )
     if dates:
         left_out.append(f"Dates that Excel cannot show are written as errors (cells: {dates:,}).")
     return header, rows, tuple(left_out)
@@ -200,7 +204,7 @@ def _cells(
         blank = 0
     if unknown:
         message = (
-            f"Cannot read {name!r}: {unknown:,} formulas have no values stored with them."
+            f"Cannot read {name!r}: {counted(unknown, 'formula has no value', 'formulas have no values')} stored."
             " Open and save the workbook in Excel first."
         )
         raise FileError(message)

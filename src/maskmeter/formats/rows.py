@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from maskmeter._plural import counted
 from maskmeter.errors import FileError
 
 if TYPE_CHECKING:
@@ -36,11 +37,13 @@ def check_rows(file: IO[bytes], name: str, *, fields: int, delimiter: str) -> No
     if last == b"\n" and tail.replace(b"\r", b"").endswith(b"\n\n"):
         raise _refusal(name, "it ends with a blank line. Remove it.")
     if marks < (fields - 1) * lines:
-        reason = f"some of its {lines - 1:,} rows are blank or have fewer than {fields} fields."
+        reason = (
+            f"of {counted(lines - 1, 'row')} some are blank or have fewer than {fields} fields."
+        )
         cut = "If only the last one has, the file was cut short: copy it again."
         raise _refusal(name, f"{reason} {cut}")
     if marks > (fields - 1) * lines:
-        reason = f"some of its {lines - 1:,} rows have more than {fields} fields, as the first has."
+        reason = f"of {counted(lines - 1, 'row')} some have more than {counted(fields, 'field')}, as the first has."
         remedy = "A field that holds the delimiter must stand in quotation marks."
         raise _refusal(name, f"{reason} {remedy}")
 

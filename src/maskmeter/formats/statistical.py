@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from maskmeter._plural import counted
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
 
@@ -219,7 +220,7 @@ def check_names(
         message = (
             f"{kind} cannot name a column {bad[0]!r}: names are at most {size} long, begin with a"
             " letter, hold letters, digits and underscores, and are not words of its language."
-            f" Rename {len(bad)} of {len(frame.columns)} columns."
+            f" Rename {len(bad)} of {counted(len(frame.columns), 'column')}."
         )
         raise FileError(message)
 
@@ -233,8 +234,8 @@ def check_numbers(frame: pl.DataFrame, kind: str, largest: float = math.inf) -> 
         outside = int((column.cast(pl.Float64).fill_nan(0).abs() > bound).sum())
         if outside:
             message = (
-                f"{kind} cannot hold {outside:,} numbers of column {column.name!r}, which are too"
-                " large: make the column text."
+                f"{kind} cannot hold {counted(outside, 'number')} of column {column.name!r}: too"
+                " large; make the column text."
             )
             raise FileError(message)
 

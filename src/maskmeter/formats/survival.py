@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskmeter._plural import counted
 from maskmeter.formats.neutral import unit_of
 from maskmeter.formats.statistical import is_tag, number_of, plain
 
@@ -19,8 +20,9 @@ def lost(codebook: Codebook, read: ModuleType | None, written: ModuleType) -> tu
     sentences = []
     for thing, columns in _held(codebook, read).items():
         if columns and thing not in keeps:
-            counted = "1 column are" if len(columns) == 1 else f"{len(columns):,} columns are"
-            sentences.append(f"{name} has no {thing}: those of {counted} lost.")
+            sentences.append(
+                f"{name} has no {thing}: those of {counted(len(columns), 'column')} are lost."
+            )
     sentences.extend(
         f"{name} has no {thing}: it is lost."
         for thing, held in {
@@ -33,12 +35,12 @@ def lost(codebook: Codebook, read: ModuleType | None, written: ModuleType) -> tu
         odd = [one for one in codebook.variables if not all(map(_whole, _numbers(one)))]
         if odd:
             sentences.append(
-                f"{name} labels whole numbers only: some value labels of {len(odd):,}"
-                f" {'column' if len(odd) == 1 else 'columns'} are lost."
+                f"{name} labels whole numbers only: some value labels of"
+                f" {counted(len(odd), 'column')} are lost."
             )
     longest = getattr(written, "LONGEST", None)
     if longest is not None and (excess := longest.excess(codebook)):
-        sentences.append(f"{name} holds shorter labels: {excess:,} are cut.")
+        sentences.append(f"{name} holds shorter labels: {counted(excess, 'is', 'are')} cut.")
     if read is written and hasattr(written, "REMADE"):
         sentences.append(written.REMADE)
     return (*sentences, *codebook.left_out)

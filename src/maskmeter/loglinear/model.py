@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from maskmeter._checks import check_choice, is_number, shown
+from maskmeter._plural import counted
 from maskmeter.errors import ConvergenceWarning, InputError, ModelWarning, ParametersWarning
 from maskmeter.loglinear.cells import (
     DRAWS,
@@ -56,7 +57,7 @@ class LogLinear:
     def __repr__(self) -> str:
         """Return the terms and the fit: no cell is shown."""
         return (
-            f"LogLinear({', '.join(self.terms)}: {self.parameters} parameters,"
+            f"LogLinear({', '.join(self.terms)}: {counted(self.parameters, 'parameter')},"
             f" deviance {self.deviance:,.1f})"
         )
 
@@ -133,7 +134,7 @@ class LogLinear:
         """Return a short account in words."""
         good = self.goodness
         return (
-            f"Log-linear model {', '.join(self.terms)}: {self.parameters:,} parameters, deviance"
+            f"Log-linear model {', '.join(self.terms)}: {counted(self.parameters, 'parameter')}, deviance"
             f" {self.deviance:,.1f}, z1 {good.z1:.2f}, z2 {good.z2:.2f}."
         )
 
@@ -203,7 +204,7 @@ def fit_cautions(model: LogLinear) -> Iterator[ModelWarning]:
     """Yield a warning of a fit that did not settle, or has too many parameters to mean much."""
     if not model.converged:
         message = (
-            f"Fitting stopped after {model.sweeps:,} sweeps with margins off by"
+            f"Fitting stopped after {counted(model.sweeps, 'sweep')} with margins off by"
             f" {model.deviation:.1e} of the records. Use a larger `tolerance`, or fewer terms."
         )
         yield ConvergenceWarning(message)
@@ -211,7 +212,8 @@ def fit_cautions(model: LogLinear) -> Iterator[ModelWarning]:
     interacting = any(len(term) > 1 for term in model.means.generators)
     if interacting and model.parameters > occupied:
         message = (
-            f"The model has {model.parameters:,} parameters for {occupied:,} occupied cells: it"
+            f"The model has {counted(model.parameters, 'parameter')} for"
+            f" {counted(occupied, 'occupied cell')}: it"
             " follows the sample and will understate the risk. Use fewer terms, or coarser keys."
         )
         yield ParametersWarning(message)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
+from maskmeter._plural import counted
 from maskmeter._views import InWords
 from maskmeter.loglinear import gamma
 
@@ -84,7 +85,7 @@ class LoglinearSearch(InWords):
     def __repr__(self) -> str:
         """Return the nearest model: no cell is shown."""
         return (
-            f"LoglinearSearch({self.method}, {len(self.path)} models; nearest"
+            f"LoglinearSearch({self.method}, {counted(len(self.path), 'model')}; nearest"
             f" {', '.join(self.terms)}: z2 {self.goodness.z2:.2f})"
         )
 
@@ -147,9 +148,13 @@ class LoglinearSearch(InWords):
         good = self.goodness
         given = self.method == "given"
         found = (
-            ("Model: " if given else f"{self.method.capitalize()} search over {len(self.path)}")
-            + ("" if given else " models. Nearest to a perfect fit: ")
-            + f"{', '.join(self.terms)} ({self.nearest.parameters:,} parameters"
+            (
+                "Model: "
+                if given
+                else f"{self.method.capitalize()} search over {counted(len(self.path), 'model')}"
+            )
+            + ("" if given else ". Nearest to a perfect fit: ")
+            + f"{', '.join(self.terms)} ({counted(self.nearest.parameters, 'parameter')}"
             + (")." if isnan(good.z2) else f", z1 {good.z1:.2f}, z2 {good.z2:.2f}).")
         )
         lines = [found]
@@ -190,7 +195,7 @@ class LoglinearSearch(InWords):
             return "That model is also the one with the least BIC: the estimate rests on it alone."
         return (
             f"The estimate averages the {where} z2 = 0 ({' and '.join(f'{n:,}' for n in around)}"
-            f" parameters) and the one with the least BIC ({best.model.parameters:,} parameters"
+            f" parameters) and the one with the least BIC ({counted(best.model.parameters, 'parameter')}"
             f"{varied})."
         )
 
@@ -202,7 +207,7 @@ class LoglinearSearch(InWords):
         return chart.path(
             self.to_frame().with_columns(model=pl.Series(names)),
             title="Search for a log-linear model",
-            subtitle=f"{len(self.path)} models; z2 near 0 means a good fit",
+            subtitle=f"{counted(len(self.path), 'model')}; z2 near 0 means a good fit",
         )
 
 

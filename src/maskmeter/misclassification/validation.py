@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter._checks import is_number, is_pair, shown
+from maskmeter._plural import counted, plural
 from maskmeter._views import InWords
 from maskmeter.errors import InputError
 from maskmeter.frames import encode, opened
@@ -38,7 +39,7 @@ class Studied:
 
     def __repr__(self) -> str:
         """Return the key and the size of the study: no category or count is shown."""
-        return f"Studied({self.key.name}: {int(self.counts.sum()):,} records)"
+        return f"Studied({self.key.name}: {counted(int(self.counts.sum()), 'record')})"
 
     @property
     def unstudied(self) -> str:
@@ -93,7 +94,8 @@ class ValidationStudy(InWords):
     def summary(self) -> str:
         """Return a short account that names no category."""
         return "\n".join(
-            f"{one.key.name}: {one.stay:.1%} of {int(one.counts.sum()):,} records were right; the"
+            f"{one.key.name}: {one.stay:.1%} of {counted(int(one.counts.sum()), 'record was', 'records were')}"
+            " right; the"
             f" standard error of a chance to stay is {np.diag(one.errors).max():.3f} at most."
             + one.unstudied
             for one in self.studied
@@ -164,7 +166,8 @@ def smoothed(counts: NDArray[np.int64], smoothing: float) -> tuple[Array, Array]
     rows, total = counts.sum(axis=1, keepdims=True), counts.sum()
     if not smoothing and not rows.all():
         message = (
-            f"{int((rows == 0).sum())} of {len(rows)} categories have no record in the study: use"
+            f"{(empty := int((rows == 0).sum()))} of {len(rows)} categories"
+            f" {plural(empty, 'has', 'have')} no record in the study: use"
             " `smoothing`, or coarser categories."
         )
         raise InputError(message)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter._checks import check_choice, locked
+from maskmeter._plural import plural
 from maskmeter.errors import CategoryError, PerturbationError
 from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import Matrix
@@ -139,6 +140,6 @@ def _infeasible(title: str, allowed: NDArray[np.bool_], largest: float) -> Pertu
     return PerturbationError(
         f"No invariant matrix of {title!r} meets these bounds: a category that holds a share p of"
         " the records can give at most 1 - p of them to others, and only by allowed moves"
-        f" ({stuck} of {len(allowed)} categories have none). Raise `stay_at_most` for the large"
+        f" ({stuck} of {len(allowed)} categories {plural(stuck, 'has', 'have')} none). Raise `stay_at_most` for the large"
         f" categories (the largest holds {largest:.1%}) or forbid fewer moves."
     )

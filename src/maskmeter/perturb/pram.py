@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskmeter._checks import locked, shown
+from maskmeter._plural import counted
 from maskmeter.errors import CategoryError, PerturbationError, RateWarning
 from maskmeter.misclassification import Matrix, Misclassification, as_matrix, stay_or_move
 from maskmeter.misclassification.invariant import (
@@ -138,7 +139,7 @@ class Pram:
         how = "matrix=..." if self.stay is None else f"stay={self.stay!r}"
         blend = "" if self.blend is None else f", blend={self.blend}"
         margins = "" if self.invariant else ", invariant=False"
-        moves = f", {len(self.forbidden)} forbidden moves" if self.forbidden else ""
+        moves = f", {counted(len(self.forbidden), 'forbidden move')}" if self.forbidden else ""
         key = repr(keys[0]) if len(keys) == 1 else repr(keys)
         return f"Pram({key}, {how}{blend}{margins}{moves}, label={self.label!r})"
 
@@ -338,7 +339,7 @@ def _shortfall(rates: tuple[Rate, ...]) -> tuple[RateWarning, ...]:
         return ()
     worst = max(far, key=lambda rate: abs(rate.expected - rate.asked))
     message = (
-        f"In {len(far):,} of {len(rates):,} strata the share asked for is out of reach of an"
+        f"In {len(far):,} of {counted(len(rates), 'stratum', 'strata')} the share asked for is out of reach of an"
         f" invariant matrix made in this way: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
         f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, seed_of
 from maskmeter.errors import InputError, MaskmeterWarning, MatrixError, PerturbationError
 from maskmeter.microdata import check_microdata
@@ -100,14 +101,15 @@ class Release:
         chance = mechanism.prob(released=released.codes, true=original.codes)
         if (chance == 0).any():
             message = (
-                f"{int((chance == 0).sum()):,} of {len(original):,} records were released in a way"
+                f"{(odd := int((chance == 0).sum())):,} of {counted(len(original), 'record')}"
+                f" {plural(odd, 'was', 'were')} released in a way"
                 " that the misclassification rules out. Give the one that made this release."
             )
             raise MatrixError(message)
 
     def __repr__(self) -> str:
         """Return sizes and names: no record is shown."""
-        return f"Release({len(self.original):,} records, {self.misclassification!r})"
+        return f"Release({counted(len(self.original), 'record')}, {self.misclassification!r})"
 
     @property
     def changed(self) -> NDArray[np.bool_]:

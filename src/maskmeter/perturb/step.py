@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from maskmeter._checks import is_number, shown
+from maskmeter._plural import counted
 from maskmeter.errors import InputError, PerturbationError
 from maskmeter.keys import combined
 from maskmeter.misclassification import Matrix
@@ -108,7 +109,7 @@ def check_size(keys: Sequence[Key], strata: Strata) -> int:
     if size**2 * len(strata.names) > _LARGEST:
         title = " x ".join(key.name for key in keys)
         message = (
-            f"{title!r} has {size:,} categories or combinations, in {len(strata.names):,} strata: the"
+            f"{title!r} has {size:,} categories or combinations, in {counted(len(strata.names), 'stratum', 'strata')}: the"
             " matrices do not fit in memory. Use fewer keys together, coarser ones or fewer strata."
         )
         raise PerturbationError(message)

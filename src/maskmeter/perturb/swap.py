@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from maskmeter._checks import check_choice, locked
+from maskmeter._plural import counted
 from maskmeter._random import generator, uniforms
 from maskmeter.errors import PerturbationError, RateWarning
 from maskmeter.misclassification import Matrix, flows
@@ -164,13 +165,13 @@ def _check_possible(counts: Integers, rates: Array, strata: Strata, *, title: st
     for members in strata.by_value(rates > 0):
         if (counts[members].sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004 - two categories make a pair
             message = (
-                f"All {int(counts[members].sum()):,} records of a group that is to be swapped have"
+                f"All records ({int(counts[members].sum()):,}) of a group that is to be swapped have"
                 f" the same category of {title!r}: nobody can be paired. Set its rate to 0."
             )
             raise PerturbationError(message)
         if not several[members].any():
             message = (
-                f"Nobody can be paired: within each of {len(members):,} strata all records have the"
+                f"Nobody can be paired: within {counted(len(members), 'stratum', 'strata')} all records have the"
                 f" same category of {title!r}. Use fewer control keys."
             )
             raise PerturbationError(message)
@@ -234,7 +235,7 @@ def _shortfall(shares: Array, moved: Integers, description: Description) -> tupl
     )
     message = (
         f"{made:,} records were swapped where {asked:,.0f} were asked for. In {short:,} of"
-        f" {len(moved):,} strata one category holds more than half of the records to pair, or"
+        f" {counted(len(moved), 'stratum', 'strata')} one category holds more than half of the records to pair, or"
         f" there are too few of them. {told}; see `rates`."
     )
     return (RateWarning(message),)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
+from maskmeter._plural import counted
 from maskmeter.bands import MANY
 from maskmeter.errors import FileError
 from maskmeter.formats.atomic import whole
@@ -45,11 +46,11 @@ class Column:
     @property
     def comment(self) -> str:
         """What speaks for the guess; no value of the file is in it."""
-        parts = [f"{self.categories:,} categories"]
+        parts = [counted(self.categories, "category", "categories")]
         if self.numeric and self.categories > _FEW_NUMBERS:
             parts.append("numbers, better in bands")
         if self.missing:
-            parts.append(f"{self.missing:,} records without a value")
+            parts.append(f"{counted(self.missing, 'record')} without a value")
         if self.label not in ("", self.name):
             parts.append(" ".join(self.label.split()))
         return "; ".join(parts)
@@ -127,7 +128,7 @@ def starter(
     width = max((len(_quoted(key.name)) for key in keys), default=0) + 1
     listed = [f"    {_quoted(key.name) + ',':<{width}}  # {key.comment}" for key in keys]
     lines = [
-        f"# A plan for {name}: {records:,} records, {len(columns)} columns.",
+        f"# A plan for {name}: {counted(records, 'record')}, {counted(len(columns), 'column')}.",
         "# What begins with # is off. Run it with: maskmeter assess FILE --plan THIS --out evidence/",
         "",
         "[data]",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from maskmeter._plural import counted
 from maskmeter.errors import CategoryError, InputError
 from maskmeter.frames import opened
 from maskmeter.misclassification import Matrix, as_matrix
@@ -166,7 +167,7 @@ def _leaves(
         at = category(sample, keys[0], text)
         if len(keys) > 1:
             if not isinstance(inner, dict):
-                message = f"With {len(keys)} keys in `by`, `values` needs tables {len(keys)} deep."
+                message = f"With {counted(len(keys), 'key')} in `by`, `values` needs tables {len(keys)} deep."
                 raise InputError(message)
             yield from (((at, *rest), one) for rest, one in _leaves(inner, keys[1:], sample))
         else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from maskmeter._plural import counted
 from maskmeter.errors import (
     ColumnNotFoundError,
     InputError,
@@ -244,7 +245,8 @@ def _share(sample: Microdata, population: KeyTable | None) -> float:
         raise PlanError(message)
     if population.total < len(sample):
         message = (
-            f"The population has {population.total:,} units and the file {len(sample):,} records:"
+            f"The population has {counted(population.total, 'unit')} and the file"
+            f" {counted(len(sample), 'record')}:"
             " give the population that the file was sampled from."
         )
         raise PlanError(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskmeter._plural import counted, plural
 from maskmeter.errors import (
     FewUniquesWarning,
     LargeFractionWarning,
@@ -31,7 +32,7 @@ def cautions(search: LoglinearSearch, *, uniques: int) -> Iterator[ModelWarning]
     yield from _fit(search)
     if uniques < _FEW_UNIQUES:
         message = (
-            f"The file has only {uniques} sample uniques: the model can hardly be tested on so"
+            f"The file has only {counted(uniques, 'sample unique')}: the model can hardly be tested on so"
             " few. Read the risk as an order of magnitude, or add keys."
         )
         yield FewUniquesWarning(message)
@@ -66,7 +67,8 @@ def _sampling(search: LoglinearSearch) -> Iterator[ModelWarning]:
     small = 0 if data.weights is None else int((data.weights < 1).sum())
     if small:
         message = (
-            f"{small:,} of {len(data):,} weights are below 1: a record stands at least for itself."
+            f"{small:,} of {counted(len(data), 'weight')} {plural(small, 'is', 'are')} below 1: a record"
+            " stands at least for itself."
             " Check that the weights count units of the population."
         )
         yield SmallWeightWarning(message)

@@ -10,6 +10,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import check_whole
+from maskmeter._plural import counted
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import CategoryError, InputError
@@ -123,8 +124,8 @@ class LinkageTrial(InWords):
         """Return a short account that names no record."""
         low, high = self.interval
         return (
-            f"Of {self.targets:,} targets {self.claims:,} matched one record and {self.right:,} claims"
-            f" were right: {self.share:.2%} (99 % interval {low:.2%} to {high:.2%}). Expected by"
+            f"Of {counted(self.targets, 'target')} {self.claims:,} matched one record and"
+            f" {counted(self.right, 'claim was', 'claims were')} right: {self.share:.2%} (99 % interval {low:.2%} to {high:.2%}). Expected by"
             f" (2.4): {self.expected:.2%}, by M_jj / F~_j: {self.expected_simple:.2%}. tau is"
             f" {self.tau:.1f}."
         )
@@ -143,7 +144,7 @@ class LinkageTrial(InWords):
             x="Share of right claims",
             y="",
             title="An intruder's trial",
-            subtitle=f"{self.claims:,} claims about {self.targets:,} targets",
+            subtitle=f"{counted(self.claims, 'claim')} about {counted(self.targets, 'target')}",
         )
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import is_number, locked, shown
+from maskmeter._plural import counted, plural
 from maskmeter._views import InWords
 from maskmeter.errors import InputError
 
@@ -100,21 +101,24 @@ class Risk(InWords):
     def _headline(self) -> str:
         return (
             f"{self.measure}: {self.total:.1f} expected correct matches among"
-            f" {self.uniques:,} sample uniques ({self.share:.1%})."
+            f" {counted(self.uniques, 'sample unique')} ({self.share:.1%})."
         )
 
     def summary(self) -> str:
         """Return a short account that names no record."""
         lines = [self._headline]
-        if self.without_target:
+        lost = self.without_target
+        if lost:
+            included = plural(lost, "it is included", "they are included")
             lines.append(
-                f"{self.without_target:,} of the uniques are in cells where nobody in the population"
-                f" truly is: {'no target, no risk' if self.ruled else 'they count all the same'}."
+                f"{lost:,} of the uniques {plural(lost, 'is in a cell', 'are in cells')} where nobody"
+                " in the population truly is:"
+                f" {'no target, no risk' if self.ruled else included}."
             )
         if self.negative:
             lines.append(
-                f"{self.negative:,} values are negative: misclassification is not small there and"
-                " the approximation does not apply."
+                f"{counted(self.negative, 'value is', 'values are')} negative: misclassification is"
+                " not small there and the approximation does not apply."
             )
         lines.append(f"Assumed: {'; '.join(self.assumptions)}.")
         return "\n".join(lines)
@@ -152,7 +156,8 @@ class Risk(InWords):
             x="Probability that a unique match is right",
             y="Sample uniques",
             title=self.measure,
-            subtitle=f"{self.total:.1f} expected correct matches among {self.uniques:,} uniques",
+            subtitle=f"{self.total:.1f} expected correct matches among"
+            f" {counted(self.uniques, 'unique')}",
         )
 
 

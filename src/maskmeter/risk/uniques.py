@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, seed_of
 from maskmeter.errors import CategoryError, InputError, MatrixError, PopulationMismatchWarning
 from maskmeter.microdata import Microdata
@@ -165,8 +166,8 @@ def check_possible(released: Microdata, mechanism: Mechanism) -> None:
         reached = factor.P.sum(axis=1)[factor.stratum(codes), factor.code(codes)]
         if (reached == 0).any():
             message = (
-                f"{int((reached == 0).sum()):,} of {len(codes):,} records have a value of"
-                f" {factor.name!r} that the misclassification never records. Give the one that made"
+                f"{(lost := int((reached == 0).sum())):,} of {counted(len(codes), 'record')}"
+                f" {plural(lost, 'has', 'have')} a value of {factor.name!r} that the misclassification never records. Give the one that made"
                 " this file."
             )
             raise MatrixError(message)
@@ -213,7 +214,7 @@ def warn_if_short(population: KeyTable, sample: Microdata) -> None:
     short = int((unsampled(population, sample) < 0).sum())
     if short:
         message = (
-            f"In {short:,} cells the population has fewer units than the sample: it is not the"
+            f"In {counted(short, 'cell')} the population has fewer units than the sample: it is not the"
             " population that the sample was drawn from, and risks are only as good as its counts."
         )
         warnings.warn(message, PopulationMismatchWarning, stacklevel=4)

@@ -13,6 +13,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import check_progress, check_whole
+from maskmeter._plural import counted
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, without_warnings
@@ -65,7 +66,10 @@ class RiskUtilityMap(InWords):
 
     def __repr__(self) -> str:
         """Return the headline."""
-        return f"RiskUtilityMap({len(self.points)} releases; frontier {', '.join(self.frontier)})"
+        return (
+            f"RiskUtilityMap({counted(len(self.points), 'release')};"
+            f" frontier {', '.join(self.frontier)})"
+        )
 
     @cached_property
     def _by_label(self) -> dict[str, Point]:
@@ -94,7 +98,7 @@ class RiskUtilityMap(InWords):
         over = listed if len(self.tables) <= _FEW_TABLES else f"{len(self.tables)} tables"
         lines = [
             (
-                f"{len(self.points)} releases by {kind} risk and {axis[0].lower()}{axis[1:]}, the"
+                f"{counted(len(self.points), 'release')} by {kind} risk and {axis[0].lower()}{axis[1:]}, the"
                 f" mean over {over}."
             ),
             f"On the frontier, from least loss to least risk: {best}.",

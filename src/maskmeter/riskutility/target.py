@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from maskmeter._checks import check_choice, is_number, shown
+from maskmeter._plural import counted
 from maskmeter.errors import InputError
 
 if TYPE_CHECKING:
@@ -114,5 +115,5 @@ class Target:
     def __str__(self) -> str:
         """Return the target in words."""
         if self.total is not None:
-            return f"at most {self.total:g} correct match{'' if self.total == 1 else 'es'}"
+            return f"at most {counted(self.total, 'correct match', 'correct matches')}"
         return f"at most {100 * float(self.share or 0):g}% of the sample uniques matched correctly"

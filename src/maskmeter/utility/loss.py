@@ -12,6 +12,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import check_list
+from maskmeter._plural import counted
 from maskmeter._views import InWords
 from maskmeter.errors import InputError
 from maskmeter.perturb.release import check_release
@@ -142,7 +143,7 @@ class Losses(InWords):
 
     def __repr__(self) -> str:
         """Return the headline: no cell is shown."""
-        return f"Losses({len(self.tables)} tables; worst {self.worst.name}: {self.worst.worst:.1f})"
+        return f"Losses({counted(len(self.tables), 'table')}; worst {self.worst.name}: {self.worst.worst:.1f})"
 
     @cached_property
     def worst(self) -> Loss:
@@ -183,7 +184,7 @@ class Losses(InWords):
             for name, share in changed.select("variable", "changed").iter_rows()
         )
         return (
-            f"{len(self.tables)} two-way tables. Worst: {self.worst.summary()}\n"
+            f"{counted(len(self.tables), 'two-way table')}. Worst: {self.worst.summary()}\n"
             f"Records changed: {moved or 'none'}."
         )
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import is_number
+from maskmeter._plural import counted, plural
 from maskmeter._views import InWords
 from maskmeter.errors import ColumnNotFoundError, InputError
 from maskmeter.perturb.release import check_release
@@ -46,8 +47,8 @@ class RegressionLoss(InWords):
     def __repr__(self) -> str:
         """Return the headline."""
         return (
-            f"RegressionLoss({self.response}: {len(self.names)} coefficients, attenuation"
-            f" {self.attenuation:.2f}, {int((self.overlap < 0).sum())} intervals apart)"
+            f"RegressionLoss({self.response}: {counted(len(self.names), 'coefficient')}, attenuation"
+            f" {self.attenuation:.2f}, {counted(int((self.overlap < 0).sum()), 'interval')} apart)"
         )
 
     @property
@@ -86,9 +87,9 @@ class RegressionLoss(InWords):
         """Return a short account."""
         apart, common = int((self.overlap < 0).sum()), np.maximum(self.overlap, 0).mean()
         return (
-            f"Regression of {self.response} on {len(self.names) - 1} terms: coefficients keep"
+            f"Regression of {self.response} on {counted(len(self.names) - 1, 'term')}: coefficients keep"
             f" {self.attenuation:.0%} of their size; 95 % intervals overlap by"
-            f" {common:.0%} on average, {apart} do not overlap."
+            f" {common:.0%} on average, {apart} {plural(apart, 'does', 'do')} not overlap."
         )
 
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
@@ -143,7 +144,8 @@ def least_squares(X: Array, y: Array) -> tuple[Array, Array]:
     """
     if len(y) <= X.shape[1] or np.linalg.matrix_rank(X) < X.shape[1]:
         message = (
-            f"The regression has {X.shape[1]} coefficients for {len(y):,} complete records, or some"
+            f"The regression has {counted(X.shape[1], 'coefficient')} for"
+            f" {counted(len(y), 'complete record')}, or some"
             " of them cannot be told apart, before or after. Use fewer or coarser predictors."
         )
         raise InputError(message)

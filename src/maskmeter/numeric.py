@@ -1,0 +1,98 @@
+"""Columns of numbers: weights, and text that stands for numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from maskmeter._plural import counted, plural
+from maskmeter.errors import ColumnNotFoundError, InputError, WeightError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskmeter.formats.dialect import Dialect
+    from maskmeter.frames import Opened
+
+
+def named_weights(frame: nw.DataFrame[Any], column: str, given: Opened) -> NDArray[np.float64]:
+    """Return a column of weights; what is wrong with it is said under its name."""
+    weights = _numbers(frame, column, given)
+    try:
+        check_weights(weights, len(frame))
+    except WeightError as error:
+        message = f"Column {column!r} cannot hold weights. {error}"
+        raise WeightError(message) from None
+    return weights
+
+
+def check_weights(weights: NDArray[np.float64], records: int) -> None:
+    """Refuse weights that are not positive numbers, or do not stand for a population."""
+    if weights.shape != (records,):
+        message = f"`weights` must hold one number for each record, {records:,} in all."
+        raise WeightError(message)
+    bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
+    if bad:
+        message = (
+            f"{bad:,} of {counted(records, 'weight')} {plural(bad, 'is', 'are')} missing, not positive or"
+            f" not {plural(bad, 'a number', 'numbers')}."
+            " Every record needs a weight above 0."
+        )
+        raise WeightError(message)
+    if weights.sum() < records:
+        message = (
+            "The weights sum to less than the number of records: they must say how many units of"
+            " the population each record stands for."
+        )
+        raise WeightError(message)
+
+
+def _numbers(frame: nw.DataFrame[Any], name: str, source: Opened) -> NDArray[np.float64]:
+    """Return a column of numbers; what is missing or not a number is NaN."""
+    if not isinstance(name, str):
+        message = f"`weights` must be the name of a column, not a {type(name).__name__}."
+        raise WeightError(message)
+    if name not in frame.columns:
+        raise ColumnNotFoundError(name, frame.columns, listed=False, named=source.named)
+    column = frame[name]
+    if column.dtype == nw.String:
+        return parsed(column, source.dialect)
+    if not column.dtype.is_numeric():
+        kind = type(column.dtype).__name__
+        message = f"Column {name!r} cannot hold weights: it holds {kind}, not numbers."
+        raise WeightError(message)
+    return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+
+
+def parsed(column: nw.Series[Any], dialect: Dialect) -> NDArray[np.float64]:
+    """Return the numbers that texts stand for; what is missing or not a number is NaN."""
+    text = pl.Series(column.to_list(), dtype=pl.String).str.strip_chars()
+    if _decimal(text, column.name, dialect) == ",":
+        points = int(text.str.contains(".", literal=True).sum())
+        if points:
+            message = (
+                f'{counted(points, "value")} of {column.name!r} {plural(points, "has", "have")} a point, and decimal="," says that the'
+                " decimal mark is a comma: remove points between thousands from the file."
+            )
+            raise InputError(message)
+        text = text.str.replace(",", ".", literal=True)
+    return text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+
+def _decimal(text: pl.Series, name: str, dialect: Dialect) -> str:
+    """Return the decimal mark of numbers; where a comma may also part thousands, it is asked for."""
+    if dialect.decimal is not None:
+        return dialect.decimal
+    commas = text.filter(text.str.contains(",", literal=True))
+    if not len(commas) or text.str.contains(".", literal=True).any():
+        return "."
+    if commas.str.contains(r"^[+-]?\d{1,3}(,\d{3})+$").all():
+        message = (
+            f"Cannot tell whether commas in {name!r} part thousands or are decimal marks: give"
+            ' decimal="," for decimal marks; for thousands, remove them from the file.'
+        )
+        raise InputError(message)
+    return ","
