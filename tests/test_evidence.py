@@ -206,7 +206,7 @@ def test_the_first_screen_has_the_decision(found):
     (both,) = first.blocks
     assert "RS20" in json.dumps(both.wider.chart.to_dict())
     assert len(both.other.rows) == 3
-    least = min(found.worst.left_out, key=lambda pair: pair[1].exact)
+    least = min(found.worst.left_out, key=lambda pair: pair[1].risk)
     assert both.other.rows[0][0] == least[0]
 
 
@@ -290,7 +290,7 @@ def test_a_key_that_misleads_is_named(sample):
 
     (key, one), *_ = known.worst.better_without
     assert key == "lad"
-    assert one.exact > known.worst.risk.total
+    assert one.risk > known.worst.risk.total
     assert "An intruder who ignores lad would do better" in verdict(known)
     assert "An intruder who ignores lad would do better" in top(known).under
     assert figures(known).scenarios[0].better_without[0] == "lad"

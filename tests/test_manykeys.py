@@ -20,12 +20,12 @@ def test_risk_rises_without_error_and_is_lower_with_more_of_it(curve):
     frame = curve.to_frame()
     bare = frame.filter(pl.col("theta") == 0).sort("number")
 
-    assert bare["exact"].is_sorted()
-    assert bare["exact"].to_list() == bare["without_error"].to_list()
+    assert bare["risk"].is_sorted()
+    assert bare["risk"].to_list() == bare["without_error"].to_list()
     for _, part in frame.filter(pl.col("number") > 5).group_by("number"):
-        assert part.sort("theta")["exact"].is_sorted(descending=True)
-    close = frame.filter(pl.col("exact") > 1)
-    assert np.allclose(close["simple"], close["exact"], rtol=0.02)
+        assert part.sort("theta")["risk"].is_sorted(descending=True)
+    close = frame.filter(pl.col("risk") > 1)
+    assert np.allclose(close["simple"], close["risk"], rtol=0.02)
 
 
 def test_uniques_are_in_the_bands_of_the_paper(curve, seed):
@@ -40,7 +40,7 @@ def test_a_curve_says_where_it_peaks(curve):
 
     assert peaks[0.0] == 20
     assert set(peaks) == {0.0, 0.05, 0.2}
-    assert "With theta 0.2: the risk is largest with" in curve.summary()
+    assert "With theta 0.2: the exact risk is largest with" in curve.summary()
     assert repr(curve).startswith("KeyCurve(12 sets of keys; peak at 20 keys")
 
 
@@ -51,7 +51,7 @@ def test_with_thirty_keys_the_risk_has_turned_down():
     before, after = curve.subsets
 
     assert 1945 <= after.uniques <= 1990
-    assert after.exact < before.exact
+    assert after.risk < before.risk
     assert after.without_error > before.without_error
 
 
@@ -90,7 +90,7 @@ def test_a_file_s_risk_grows_with_what_the_intruder_knows(census, release):
     last = curve.subsets[-1]
 
     assert [one.number for one in curve.subsets] == [1, 2, 3, 4]
-    assert last.exact == pytest.approx(mm.exact_risk(release, population).total)
+    assert last.risk == pytest.approx(mm.exact_risk(release, population).total)
     assert last.without_error == pytest.approx(mm.exact_risk(release.original, population).total)
     assert last.simple == pytest.approx(mm.approximate_risk(release, population).total)
     assert curve.peak == last
@@ -106,10 +106,10 @@ def test_every_set_of_keys_can_be_gone_through(census, release):
     assert len(curve.subsets) == 15
     assert tuple(seen) == curve.subsets
     without_lad = next(s for s in curve.subsets if s.keys == ("sex", "age", "ethnicity"))
-    assert without_lad.exact == pytest.approx(without_lad.without_error)  # lad alone was swapped
+    assert without_lad.risk == pytest.approx(without_lad.without_error)  # lad alone was swapped
     chart = curve.plot().to_dict()
     assert chart["encoding"]["x"]["title"] == "Number of keys"
-    assert "the risk is largest with 4 keys" in curve.summary()
+    assert "the exact risk is largest with 4 keys" in curve.summary()
 
 
 def check_means(seen, codes, rows):
@@ -252,8 +252,8 @@ def test_without_a_population_every_set_is_estimated(release):
     natural = mm.risk_by_keys(release.original, misclassification=noise, order=["ethnicity", "age"])
 
     assert np.isnan(curve.subsets[-1].simple)
-    assert 0 < curve.subsets[-1].exact < curve.subsets[-1].without_error
-    assert natural.subsets[-1].exact < natural.subsets[-1].without_error
+    assert 0 < curve.subsets[-1].risk < curve.subsets[-1].without_error
+    assert natural.subsets[-1].risk < natural.subsets[-1].without_error
 
 
 def test_orders_that_are_none(release):

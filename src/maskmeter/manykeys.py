@@ -46,8 +46,9 @@ _MOST_SUBSETS = 2000
 class KeySubset:
     """Some keys, and the risk when an intruder knows just these.
 
-    `exact` is (2.8), or its estimate when the population is not known; `simple` sums (2.5), and is
-    NaN for estimates. `theta` is the misclassification of the experiment, else NaN.
+    `risk` is (2.8), and `without_error` the same as if nothing had been misclassified; both are
+    `estimated` when the population is not known. `simple` sums (2.5), and is NaN for estimates.
+    `theta` is the misclassification of the experiment, else NaN.
     """
 
     number: int
@@ -56,7 +57,8 @@ class KeySubset:
     uniques: int
     without_error: float
     simple: float
-    exact: float
+    risk: float
+    estimated: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +69,27 @@ class KeyCurve(InWords):
 
     def __repr__(self) -> str:
         """Return the headline."""
-        return f"KeyCurve({len(self.subsets)} sets of keys; peak at {self.peak.number} keys)"
+        return (
+            f"KeyCurve({counted(len(self.subsets), 'set')} of keys; peak at"
+            f" {counted(self.peak.number, 'key')})"
+        )
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the population is not known, so that the risks are estimates."""
+        return any(one.estimated for one in self.subsets)
 
     @property
     def peak(self) -> KeySubset:
         """The keys with the most risk under misclassification, if there is any."""
         with_error = [one for one in self.subsets if one.theta != 0]
-        return max(with_error or self.subsets, key=lambda one: one.exact)
+        return max(with_error or self.subsets, key=lambda one: one.risk)
 
     def peaks(self) -> pl.DataFrame:
         """Return, for each theta, the number of keys at which the risk is largest."""
         frame = self.to_frame().with_columns(pl.col("theta").fill_nan(None))
         largest = frame.group_by("theta", maintain_order=True).agg(
-            pl.col("number").sort_by("exact").last(), pl.col("exact").max()
+            pl.col("number").sort_by("risk").last(), pl.col("risk").max()
         )
         return largest.sort("theta")
 
@@ -90,8 +100,8 @@ class KeyCurve(InWords):
 
     def summary(self) -> str:
         """Return a short account."""
-        lines = []
-        for theta, number, exact in self.peaks().iter_rows():
+        lines, kind = [], "estimated" if self.estimated else "exact"
+        for theta, number, risk in self.peaks().iter_rows():
             under = "" if theta is None else f"With theta {theta:g}: "
             lines.append(
                 f"{under}the {kind} risk is largest with {counted(number, 'key')}"
@@ -106,7 +116,7 @@ class KeyCurve(InWords):
         lines = [
             frame.select(
                 "number",
-                matches="exact",
+                matches="risk",
                 error=pl.format("theta {}", "theta") if varied else pl.lit("with errors"),
             )
         ]
@@ -116,7 +126,7 @@ class KeyCurve(InWords):
         return chart.curves(
             pl.concat(lines),
             x="Number of keys",
-            y="Correct matches",
+            y="Estimated correct matches" if self.estimated else "Correct matches",
             title="Risk against the number of keys",
             subtitle=f"With errors the risk is largest with {counted(self.peak.number, 'key')}"
             + (f" (theta {self.peak.theta:g})" if self.peak.theta > 0 else ""),
@@ -223,7 +233,7 @@ def _known(data: _Part, population: KeyTable, theta: float, bare: float | None =
         exact = exact_risk(data.assessed, population, misclassification=data.errors)
         simple = approximate_risk(data.assessed, population, misclassification=data.errors)
         bare = exact_risk(data.before, population).total if bare is None else bare
-    return _subset(exact, theta, bare, simple.total)
+    return _subset(exact, theta, bare, simple=simple.total)
 
 
 def _estimated(data: _Part) -> KeySubset:
@@ -232,13 +242,23 @@ def _estimated(data: _Part) -> KeySubset:
         bare = estimate_risk(data.before, model, interval="none")
         serves = model if isinstance(data.assessed, Release) else None  # the truth is known
         risk = estimate_risk(data.assessed, serves, misclassification=data.errors, interval="none")
-    return _subset(risk, float("nan"), bare.total, float("nan"))
+    return _subset(risk, float("nan"), bare.total)
 
 
-def _subset(risk: Risk, theta: float, without_error: float, simple: float) -> KeySubset:
+def _subset(
+    risk: Risk, theta: float, without_error: float, *, simple: float | None = None
+) -> KeySubset:
+    """Return a set of keys with its risks; without `simple` they are estimates."""
     names = risk.data.space.names
     return KeySubset(
-        len(names), tuple(names), theta, risk.uniques, without_error, simple, risk.total
+        number=len(names),
+        keys=tuple(names),
+        theta=theta,
+        uniques=risk.uniques,
+        without_error=without_error,
+        simple=float("nan") if simple is None else simple,
+        risk=risk.total,
+        estimated=simple is None,
     )
 
 

@@ -104,8 +104,8 @@ class ScenarioRisk:
         if self.without_one is None:
             return []
         whole = self.without_one.subsets[0]
-        ignored = [pair for pair in self.left_out if pair[1].exact > whole.exact * _NOTICEABLE]
-        return sorted(ignored, key=lambda pair: -pair[1].exact)
+        ignored = [pair for pair in self.left_out if pair[1].risk > whole.risk * _NOTICEABLE]
+        return sorted(ignored, key=lambda pair: -pair[1].risk)
 
     def bands(self) -> pl.DataFrame:
         """Return how many sample uniques have a risk over `low` and up to `high`, for each band."""

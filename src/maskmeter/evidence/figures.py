@@ -262,7 +262,7 @@ def _scenario(one: ScenarioRisk) -> ScenarioFigures:
         unprotected=None if one.before is None else _risk(one.before),
         other_measures={equation: _risk(other) for equation, _, other in one.others},
         without_one_key=[
-            WithoutKey(key, subset.uniques, subset.exact, subset.without_error)
+            WithoutKey(key, subset.uniques, subset.risk, subset.without_error)
             for key, subset in one.left_out
         ],
         better_without=[key for key, _ in one.better_without],

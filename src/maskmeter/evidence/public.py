@@ -133,7 +133,7 @@ def _beside(found: Assessment, policy: Policy) -> Iterator[str]:
         )
     for key, one in worst.better_without[:1]:
         yield (
-            f"An intruder who ignores {key} would do better: {policy.matches(one.exact)} of"
+            f"An intruder who ignores {key} would do better: {policy.matches(one.risk)} of"
             f" {policy.count(one.uniques)} unique records."
         )
 
@@ -207,7 +207,7 @@ def _risk(found: Assessment, policy: Policy) -> Iterator[Block]:
         rows.append((name, *_measured(one.risk, policy)))
     head = ("scenario", "unique records", "correct matches", "share")
     yield Table("Correct matches to expect among the unique records", head, tuple(rows))
-    left = sorted(found.worst.left_out, key=lambda pair: pair[1].exact)
+    left = sorted(found.worst.left_out, key=lambda pair: pair[1].risk)
     if len(left) > _DRIVING and found.worst.risk.uniques >= policy.smallest:
         named = ", ".join(titled(found.released, key) for key, _ in left[:_DRIVING])
         yield Text(f"The keys that carry most of the risk: {named}.")

@@ -119,16 +119,16 @@ def _driving(found: Assessment) -> Table | None:
     if worst.without_one is None or not worst.left_out or not worst.risk.uniques:
         return None
     whole = worst.without_one.subsets[0]
-    left = sorted(worst.left_out, key=lambda pair: pair[1].exact)[:_DRIVING]
+    left = sorted(worst.left_out, key=lambda pair: pair[1].risk)[:_DRIVING]
     rows = tuple(
-        (titled(found.released, key), matches(one.exact), _taken(one, whole)) for key, one in left
+        (titled(found.released, key), matches(one.risk), _taken(one, whole)) for key, one in left
     )
     head = ("key", "matches without it", "risk it carries")
     return Table("The keys that drive the risk", head, rows)
 
 
 def _taken(one: KeySubset, whole: KeySubset) -> str:
-    return percent(1 - one.exact / whole.exact if whole.exact else 0.0)
+    return percent(1 - one.risk / whole.risk if whole.risk else 0.0)
 
 
 def sections(found: Assessment) -> list[Section]:
@@ -282,14 +282,14 @@ def _keys(found: Assessment) -> Iterator[Block]:
     if not worst.left_out or worst.without_one is None:
         return
     whole = worst.without_one.subsets[0]
-    left = sorted(worst.left_out, key=lambda pair: pair[1].exact)
+    left = sorted(worst.left_out, key=lambda pair: pair[1].risk)
     named = {key: titled(data, key) for key, _ in left}
     yield Text(
-        f"If an intruder did not know {named[left[0][0]]}, about {matches(left[0][1].exact)} correct"
-        f" matches would be left of {matches(whole.exact)}: no other key matters more."
+        f"If an intruder did not know {named[left[0][0]]}, about {matches(left[0][1].risk)} correct"
+        f" matches would be left of {matches(whole.risk)}: no other key matters more."
     )
     frame = pl.DataFrame(
-        [(named[key], whole.exact, one.exact) for key, one in left],
+        [(named[key], whole.risk, one.risk) for key, one in left],
         schema=["key", "all", "without"],
         orient="row",
     )
@@ -305,8 +305,7 @@ def _keys(found: Assessment) -> Iterator[Block]:
         ),
     )
     rows = tuple(
-        (named[key], f"{one.uniques:,}", matches(one.exact), _taken(one, whole))
-        for key, one in left
+        (named[key], f"{one.uniques:,}", matches(one.risk), _taken(one, whole)) for key, one in left
     )
     head = ("key left out", "unique records", "correct matches", "risk taken away")
     yield Beside(drawn, Table("The risk without one key", head, rows))

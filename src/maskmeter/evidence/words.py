@@ -122,10 +122,10 @@ def spoken_interval(risk: Risk) -> str:
 def _ignoring(worst: ScenarioRisk) -> str:
     """Return what an intruder would gain who ignores a key that misleads."""
     key, one = worst.better_without[0]
-    share = percent(one.exact / one.uniques) if one.uniques else "0%"
+    share = percent(one.risk / one.uniques) if one.uniques else "0%"
     return (
-        f"An intruder who ignores {key} would do better: about {matches(one.exact)} of"
-        f" {one.uniques:,} unique records ({share})."
+        f"An intruder who ignores {key} would do better: about {matches(one.risk)} of"
+        f" {counted(one.uniques, 'unique record')} ({share})."
     )
 
 

@@ -194,7 +194,7 @@ def of_map(found: RiskUtilityMap) -> list[Finding]:
 def of_many_keys(curve: KeyCurve) -> list[Finding]:
     """Return the findings about the number of keys."""
     frame = curve.to_frame()
-    bare = frame.filter(frame["theta"] == 0).sort("number")["exact"]
+    bare = frame.filter(frame["theta"] == 0).sort("number")["risk"]
     last = max(frame["number"].to_list())
     peaks = {theta: number for theta, number, _ in curve.peaks().iter_rows() if theta > 0}
     told = ", ".join(f"{number} keys at theta {theta:g}" for theta, number in peaks.items())

@@ -172,7 +172,7 @@ class Paper:
         rows = []
         for number in sorted({one.number for one in self.many_keys.subsets}):
             alike = {one.theta: one for one in self.many_keys.subsets if one.number == number}
-            risks = (f"{alike[theta].exact:,.1f}" for theta in thetas)
+            risks = (f"{alike[theta].risk:,.1f}" for theta in thetas)
             uniques = f"{alike[thetas[0]].uniques:,}"
             rows.append((f"{number} keys", uniques, str(printed.get(str(number), "")), *risks))
         head = ("keys", "uniques", "paper", *(f"tau, theta {theta:g}" for theta in thetas))

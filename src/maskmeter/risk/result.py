@@ -46,7 +46,18 @@ class Risk(InWords):
 
     def __repr__(self) -> str:
         """Return the headline: no record is shown."""
-        return f"Risk({self.measure}: total {self.total:.1f}, {self.uniques:,} sample uniques)"
+        return (
+            f"{type(self).__name__}({self.measure}: total {self.total:.1f}{self._between},"
+            f" {counted(self.uniques, 'sample unique')})"
+        )
+
+    @property
+    def _between(self) -> str:
+        """The interval of the total, in brackets; nothing when there is none."""
+        if self.interval is None:
+            return ""
+        low, high = self.interval
+        return f" (95 % interval {low:.1f} to {high:.1f})"
 
     @property
     def total(self) -> float:
@@ -230,8 +241,8 @@ class EstimatedRisk(Risk):
             low, high = self.interval
             lines.append(f"Approximate 95 % interval: {low:.1f} to {high:.1f}.")
         lines.append(
-            f"{self.above(0.5):,} uniques have a risk above one half, {self.above(0.2):,} above one"
-            " fifth."
+            f"{counted(self.above(0.5), 'unique has', 'uniques have')} a risk above one half,"
+            f" {self.above(0.2):,} above one fifth."
         )
         if self.household is not None:
             total, number = float(self.by_household.sum()), len(self.by_household)
