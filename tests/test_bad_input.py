@@ -54,7 +54,13 @@ class TestColumns:
         refuse(lambda: action(PEOPLE, keys=["sex", "one"]), "'one'", "at least two")
 
     def test_keys_that_are_not_a_list(self, action):
-        refuse(lambda: action(PEOPLE, keys="sex"), "keys=['sex']")
+        refuse(lambda: action(PEOPLE, keys=mm.Key("sex", ["a", "b"])), "write keys=[Key('sex'")
+        refuse(lambda: action(PEOPLE, keys=3), "must be a list of column names")
+
+    def test_text_that_names_no_columns(self, action):
+        refuse(lambda: action(PEOPLE, keys="sex,ethnicty"), "Did you mean 'ethnicity'?")
+        refuse(lambda: action(PEOPLE, keys="sex, sex"), "'sex' more than once")
+        refuse(lambda: action(PEOPLE, keys=" , "), "At least one key")
 
     def test_no_keys(self, action):
         refuse(lambda: action(PEOPLE, keys=[]), "At least one key")

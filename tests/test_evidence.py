@@ -93,7 +93,14 @@ def test_a_scenario_sees_the_release_through_its_keys(release):
     assert known.worst is whole
     left_out = dict(whole.left_out)
     assert set(left_out) == set(KEYS)
-    assert left_out["lad"].exact == pytest.approx(left_out["lad"].without_error)  # only lad moved
+    assert left_out["lad"].risk == pytest.approx(left_out["lad"].without_error)  # only lad moved
+
+
+def test_the_keys_of_a_scenario_may_be_text_with_commas(release):
+    with without_warnings():
+        known = assess(release, scenarios={"near": "lad, age"}, drop_one=False)
+
+    assert known.worst.keys == ("lad", "age")
 
 
 def test_a_target_must_be_met_by_the_upper_end_in_every_scenario(release):
@@ -394,8 +401,9 @@ def test_what_a_format_loses_is_kept_with_the_pack(tmp_path):
         ({"audience": "all"}, "`audience` must be one of"),
         ({"smallest_count": 0}, "`smallest_count` must be a whole number"),
         ({"charts": "gif"}, "`charts` must be one of"),
-        ({"scenarios": {"a": []}}, "'a' must be a list of at least one key"),
-        ({"scenarios": {"a": "lad"}}, "'a' must be a list of at least one key"),
+        ({"scenarios": {"a": []}}, "'a' must name at least one key"),
+        ({"scenarios": {"a": " , "}}, "'a' must name at least one key"),
+        ({"scenarios": {"a": "lad,lat"}}, "Did you mean 'lad'"),
         ({"scenarios": {"a": ["lat"]}}, "Did you mean 'lad'"),
         ({"max_share": 2}, "`max_share` must be a number"),
         ({"max_share": 0.1, "max_total": 3}, "one of the two"),

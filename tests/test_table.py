@@ -96,3 +96,59 @@ def test_an_empty_table_has_nothing_to_find():
 
     assert table.lookup(np.array([[0]])).tolist() == [0]
     assert table != 1
+
+
+AWKWARD = pl.DataFrame({"age": [1, 2, 2], "sex": ["f", "m", "m"], "income, gross": [5, 6, 5]})
+
+
+@pytest.mark.parametrize("action", [mm.read, mm.count])
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("age,sex", ("age", "sex")),
+        (" sex , age,", ("sex", "age")),
+        ("age", ("age",)),
+        ("income, gross", ("income, gross",)),
+    ],
+)
+def test_keys_may_be_text_with_commas(action, text, names):
+    assert action(AWKWARD, keys=text).space.names == names
+
+
+@pytest.mark.parametrize("action", [mm.read, mm.count])
+def test_a_column_with_a_comma_in_its_name_is_a_key_in_a_list(action):
+    assert action(AWKWARD, keys=["income, gross", "age"]).space.names == ("income, gross", "age")
+
+
+def test_some_keys_may_be_chosen_by_text_with_commas():
+    sample = mm.read(AWKWARD, keys=["income, gross", "age", "sex"], fraction=0.5)
+    table = mm.count(AWKWARD, keys=sample.space)
+    release = mm.Release(sample, sample, {})
+    for text, names in (("sex,age", ("sex", "age")), ("income, gross", ("income, gross",))):
+        for whole in (sample, sample.space, table, release.original):
+            part = whole.project(text)
+            assert (part if whole is sample.space else part.space).names == names
+        assert release.project(text).released.space.names == names
+        curve = mm.risk_by_keys(release, table, order=text)
+        assert curve.subsets[-1].keys == names
+
+
+def test_what_an_intruder_knows_may_be_text_with_commas():
+    sample = mm.read(AWKWARD, keys=["income, gross", "age", "sex"], fraction=0.5)
+    table = mm.count(AWKWARD, keys=sample.space)
+
+    def maps(known):
+        still = {"none": mm.Pram("sex", stay=1.0)}
+        found = mm.compare(
+            sample, still, loss=("age", "sex"), population=table, known=known, measure="raad", rng=1
+        )
+        return found.to_frame()
+
+    for text, listed in (
+        ("income, gross", ["income, gross"]),
+        ("age,sex", ["age", "sex"]),
+        (["age,sex", ["income, gross", "age"]], [["age", "sex"], ["income, gross", "age"]]),
+    ):
+        assert maps(text).equals(maps(listed))
+    with pytest.raises(mm.MaskmeterError, match="No key named 'seks'"):
+        maps("age,seks")

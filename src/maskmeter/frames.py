@@ -26,7 +26,7 @@ from maskmeter.formats.codebook import EMPTY
 from maskmeter.formats.dialect import Dialect
 from maskmeter.formats.ordered import declared
 from maskmeter.formats.rebuild import rebuild_values
-from maskmeter.keys import Key, KeySpace
+from maskmeter.keys import Key, KeySpace, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from maskmeter.keys import Codes
 
 Missing = Literal["refuse", "category"]
-Keys: TypeAlias = "KeySpace | Iterable[str | Key] | Any"
+Keys: TypeAlias = "str | KeySpace | Iterable[str | Key] | Any"
 Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
 T = TypeVar("T")
@@ -86,8 +86,7 @@ class Opened:
 
     def check_columns(self, keys: Sequence[str | Key]) -> list[str]:
         """Return the names of the keys, which must be columns."""
-        names = [_name(key) for key in keys]
-        columns = _careful(lambda: self.frame.collect_schema().names(), self._unusable)
+        names, columns = [_name(key) for key in keys], self.columns
         listed = self.file is None or self.file.listed
         for name in names:
             if name not in columns:
@@ -96,6 +95,11 @@ class Opened:
                 message = f"A key cannot be named {name!r}, which data frames read as a pattern: rename it."
                 raise InputError(message)
         return names
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return _careful(lambda: self.frame.collect_schema().names(), self._unusable)
 
     @property
     def _unusable(self) -> str:
@@ -120,12 +124,16 @@ def load(source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 - a path or any fram
     return opened(source).load()
 
 
-def listed_keys(keys: Keys) -> list[str | Key]:
-    """Return keys as a list of names or Key objects, whatever they were given as."""
+def listed_keys(keys: Keys, source: Opened) -> list[str | Key]:
+    """Return keys as a list of names or Key objects, whatever they were given as.
+
+    Text names a column of the source, or several with commas between them.
+    """
     keys = getattr(keys, "space", keys)  # a population or a sample lends its keys
     if isinstance(keys, KeySpace):
         return list(keys.keys)
-    if isinstance(keys, str | Key):
+    keys = names_in(keys, source.columns) if isinstance(keys, str) else keys
+    if isinstance(keys, Key):
         message = f"`keys` must be a list: write keys=[{keys!r}]."
         raise InputError(message)
     try:
@@ -133,7 +141,9 @@ def listed_keys(keys: Keys) -> list[str | Key]:
     except TypeError:
         listed = [None]
     if hasattr(keys, "dtype") or not all(isinstance(key, str | Key) for key in listed):
-        message = "`keys` must be a list of column names (text) or mm.Key objects."
+        message = (
+            '`keys` must be a list of column names or mm.Key objects, or text such as "age,sex".'
+        )
         raise InputError(message)
     names = [_name(key) for key in listed]
     if len(set(names)) < len(names):

@@ -19,7 +19,7 @@ from maskmeter._plural import counted
 from maskmeter.errors import CategoryError, ColumnNotFoundError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -161,9 +161,17 @@ class KeySpace:
         """Return the key with this name."""
         return self.keys[self.index(name)]
 
-    def project(self, names: Sequence[str]) -> KeySpace:
+    def chosen(self, names: str | Sequence[str]) -> tuple[str, ...]:
+        """Return the names of some keys, given as a list or as text with commas between them.
+
+        >>> KeySpace([Key("sex", ["f", "m"]), Key("age", [1, 2])]).chosen("age, sex")
+        ('age', 'sex')
+        """
+        return tuple(names_in(names, self.names) if isinstance(names, str) else names)
+
+    def project(self, names: str | Sequence[str]) -> KeySpace:
         """Return the space of some of the keys, in the order given."""
-        return KeySpace(self[name] for name in names)
+        return KeySpace(self[name] for name in self.chosen(names))
 
     def number(self, codes: Any) -> CellNumbers:  # noqa: ANN401 - anything array-like
         """Return one sortable value per row of codes; equal rows, and only they, share a value.
@@ -212,6 +220,15 @@ class KeySpace:
             words[-1].append(c)
             room //= size
         return words
+
+
+def names_in(text: str, known: Collection[str]) -> list[str]:
+    """Return the columns that a text names: itself if there is one of that name, else its parts.
+
+    >>> names_in("age, sex", ["age", "sex"]), names_in("income, gross", ["age", "income, gross"])
+    (['age', 'sex'], ['income, gross'])
+    """
+    return [text] if text in known else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def combined(codes: Codes, columns: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:

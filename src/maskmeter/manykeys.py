@@ -186,7 +186,7 @@ def risk_by_keys(
     population: KeyTable | None = None,
     *,
     subsets: Subsets = "nested",
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
     misclassification: Any = None,  # noqa: ANN401 - as for exact_risk
     progress: Callable[[KeySubset], object] | None = None,
 ) -> KeyCurve:
@@ -262,8 +262,9 @@ def _subset(
     )
 
 
-def _ordered(data: Microdata, order: Sequence[str] | None) -> tuple[str, ...]:
-    names = data.space.names if order is None else tuple(check_list(order, name="order"))
+def _ordered(data: Microdata, order: str | Sequence[str] | None) -> tuple[str, ...]:
+    listed = data.space.chosen(order) if isinstance(order, str) else order
+    names = data.space.names if listed is None else tuple(check_list(listed, name="order"))
     if len(set(names)) < len(names):
         message = f"`order` must be a list of different keys, not {shown(order)}."
         raise InputError(message)

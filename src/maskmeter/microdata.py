@@ -104,12 +104,13 @@ class Microdata:
             raise InputError(message)
         return replace(self, codes=codes)
 
-    def project(self, names: Sequence[str]) -> Microdata:
+    def project(self, names: str | Sequence[str]) -> Microdata:
         """Return the same records with some of their keys, in the order given.
 
         A fraction that varies with a key that is left out is averaged over the records. Only the
         keys can be written then: the other columns may hold those that were left out, unprotected.
         """
+        names = self.space.chosen(names)
         columns = [self.space.index(name) for name in names]
         space = self.space.project(names)
         fraction = self._seen_fraction(names)
@@ -318,8 +319,9 @@ def read(
         A path to a file (delimited text, Parquet, Arrow, SPSS, Stata, SAS, Excel or R), or a data
         frame (Polars, pandas, PyArrow, ...).
     keys
-        Names of the columns an intruder could know. Pass `population.space` (or `Key` objects) to
-        take the categories from elsewhere than from this file.
+        Names of the columns an intruder could know: a list, or text such as "age,sex". Pass
+        `population.space` (or `Key` objects) to take the categories from elsewhere than from this
+        file.
     fraction
         The share of the population that was sampled; `mm.by(key, {...})` when it varies.
     weights
@@ -343,8 +345,8 @@ def read(
     ['16-34', '35-64', '35-64']
     """
     check_choice(missing, Missing, name="missing")
-    listed = listed_keys(keys)
     given = opened(source, Dialect(encoding, delimiter, decimal))
+    listed = listed_keys(keys, given)
     cut = check_bands(bands, given.check_columns(listed))
     frame = banded(given.load(), cut, given)
     space, codes = encode(frame, listed, missing=missing)

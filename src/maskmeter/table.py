@@ -110,8 +110,9 @@ class KeyTable:
         place = np.minimum(np.searchsorted(self.cells, numbers), max(len(self) - 1, 0))
         return place, self.cells[place] == numbers if len(self) else np.zeros(len(codes), bool)
 
-    def project(self, names: Sequence[str]) -> KeyTable:
+    def project(self, names: str | Sequence[str]) -> KeyTable:
         """Return the table of some of the keys, in the order given."""
+        names = self.space.chosen(names)
         columns = [self.space.index(name) for name in names]
         return KeyTable.of(self.space.project(names), self.codes[:, columns], self.counts)
 
@@ -175,8 +176,8 @@ def count(
     KeyTable(3 units in 2 of 2 cells, keys sex)
     """
     check_choice(missing, Missing, name="missing")
-    listed = listed_keys(keys)
     given = opened(source, Dialect(encoding, delimiter, decimal))
+    listed = listed_keys(keys, given)
     names = given.check_columns(listed)
     cut = check_bands(bands, names)
     groups = given.grouped(names)

@@ -197,7 +197,7 @@ class Assessment:
 def assess(
     data: Release | Microdata,
     *,
-    scenarios: Mapping[str, Sequence[str]] | None = None,
+    scenarios: Mapping[str, str | Sequence[str]] | None = None,
     population: KeyTable | None = None,
     misclassification: Misclassification | None = None,
     loss: Sequence[tuple[str, str]] = (),
@@ -266,19 +266,22 @@ def _tables(release: Release, loss: Sequence[tuple[str, str]]) -> tuple[Loss, ..
 
 
 def _checked(
-    data: Release | Microdata, scenarios: Mapping[str, Sequence[str]] | None
+    data: Release | Microdata, scenarios: Mapping[str, str | Sequence[str]] | None
 ) -> dict[str, list[str]]:
     """Return the keys of every scenario, in the order of the file."""
     space = _original(data).space
     if not scenarios:
         return {ALL_KEYS: list(space.names)}
-    for name, keys in scenarios.items():
-        if not keys or isinstance(keys, str):
-            message = f"The scenario {name!r} must be a list of at least one key."
+    listed = {name: space.chosen(keys) for name, keys in scenarios.items()}
+    for name, keys in listed.items():
+        if not keys:
+            message = (
+                f"The scenario {name!r} must name at least one key: a list, or text such as 'a,b'."
+            )
             raise InputError(message)
         for key in keys:
             space.index(key)
-    return {name: [key for key in space.names if key in keys] for name, keys in scenarios.items()}
+    return {name: [key for key in space.names if key in keys] for name, keys in listed.items()}
 
 
 @dataclass(frozen=True)

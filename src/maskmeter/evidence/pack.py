@@ -97,7 +97,7 @@ def report(
     data: Release | Microdata,
     folder: str | Path,
     *,
-    scenarios: Mapping[str, Sequence[str]] | None = None,
+    scenarios: Mapping[str, str | Sequence[str]] | None = None,
     population: KeyTable | None = None,
     misclassification: Misclassification | None = None,
     loss: Sequence[tuple[str, str]] = (),
@@ -170,7 +170,7 @@ def report(
     found = replace(found, options=options)
     plan = msgspec.structs.replace(
         plan_of_release(found.data, household=household),
-        scenario={name: Scenario(list(keys)) for name, keys in (scenarios or {}).items()},
+        scenario={one.name: Scenario(list(one.keys)) for one in found.scenarios if scenarios},
         loss=LossPlan([(rows, columns) for rows, columns in loss]),
         target=None if target is None else TargetPlan(target.share, target.total, target.by),
         report=ReportPlan(title, audience, smallest_count, rates),

@@ -138,7 +138,7 @@ class Release:
             {name: [getattr(rate, name) for rate in self.reported] for name in columns}
         )
 
-    def project(self, names: Sequence[str]) -> Release:
+    def project(self, names: str | Sequence[str]) -> Release:
         """Return the release as someone sees it who knows only some of the keys.
 
         A step that depends on keys which are left out is described by its average over the
@@ -150,6 +150,7 @@ class Release:
         >>> mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=2010).project(["lad"])
         Release(100 records, Mechanism(lad))
         """
+        names = self.original.space.chosen(names)
         original = self.original.project(names)
         seen = seen_through(
             self.misclassification, names, true=self.original.codes, weights=self.original.weights

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskmeter.errors import MaskmeterWarning
+    from maskmeter.keys import KeySpace
     from maskmeter.microdata import Microdata
     from maskmeter.perturb.step import Step
     from maskmeter.risk import Risk
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from maskmeter.utility import Loss
 
     Steps = Step | Sequence[Step]
-    Known = Sequence[str] | Sequence[Sequence[str]] | Mapping[str, Sequence[str]] | None
+    Known = str | Sequence[str] | Sequence[Sequence[str]] | Mapping[str, Sequence[str]] | None
     Tables = tuple[str, str] | Sequence[tuple[str, str]] | None
 
 Measure = Literal["worst", "raad", "rcv", "bvr"]
@@ -166,7 +167,7 @@ class Assessor:
         """
         check_microdata(sample)
         check_choice(measure, Measure, name="measure")
-        sets = _sets(known)
+        sets = _sets(known, sample.space)
         if model is not None and len(sets) > 1:
             message = "A `model` serves one set of known keys: leave it out."
             raise InputError(message)
@@ -227,16 +228,20 @@ def release_cautions(label: str, trials: Sequence[Trial]) -> list[MaskmeterWarni
     return [type(one)(f"{label}: {one}") for one in said]
 
 
-def _sets(known: object) -> dict[str, tuple[str, ...] | None]:
+def _sets(known: object, space: KeySpace) -> dict[str, tuple[str, ...] | None]:
     """Return the sets of keys that intruders know, by their scenarios; None stands for all keys."""
     if known is None:
         return {"all keys": None}
+
+    def one(names: object) -> tuple[str, ...]:
+        listed = space.chosen(names) if isinstance(names, str) else names
+        return tuple(check_list(listed, name="known"))
+
     if isinstance(known, Mapping) and known:
-        return {str(name): tuple(check_list(keys, name="known")) for name, keys in known.items()}
-    listed = check_list(known, name="known")
-    if all(isinstance(name, str) for name in listed):
-        listed = [listed]
-    sets = [tuple(check_list(names, name="known")) for names in listed]
+        return {str(name): one(keys) for name, keys in known.items()}
+    if isinstance(known, str) or all(isinstance(name, str) for name in one(known)):
+        known = [known]
+    sets = [one(names) for names in check_list(known, name="known")]
     return {", ".join(map(str, names)): names for names in sets}
 
 

@@ -161,8 +161,8 @@ def compare(
         Counts of the true keys: then the risk is exact. Else it is estimated, by `model` or by a
         search of the original that serves all candidates.
     known
-        The keys that an intruder knows, if not all of them; or several such sets, as a list or by
-        the names of their scenarios: each release is shown at its worst.
+        The keys that an intruder knows, if not all: a list, or text such as "age,sex". Or several
+        such sets, as a list or by the names of their scenarios: each release is shown at its worst.
     releases
         Releases of the sample that were made already, to stand on the map beside the candidates.
     replications

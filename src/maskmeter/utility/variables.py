@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskmeter.errors import ColumnNotFoundError, InputError, MaskmeterError
-from maskmeter.frames import encode, listed_keys
+from maskmeter.frames import encode
 from maskmeter.utility.formulas import effective_records
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def column_codes(data: Microdata, name: str) -> tuple[tuple[Hashable, ...], NDAr
 def _column(frame: Any, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:  # noqa: ANN401 - any narwhals frame
     """Return the categories of a column and each record's code, in declared order if it has one."""
     try:
-        space, codes = encode(frame, listed_keys([name]), missing="category")
+        space, codes = encode(frame, [name], missing="category")
     except MaskmeterError:  # one category, or types that do not sort
         return _coded(name, frame[name].to_list())
     return space.keys[0].categories, codes[:, 0]
