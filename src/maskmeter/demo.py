@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskmeter._random import RandomSource, seed_of
-from maskmeter.errors import without_warnings
+from maskmeter.errors import FileError, without_warnings
 from maskmeter.evidence.assessment import approximations
 from maskmeter.evidence.jobs import run_find, settings_of
+from maskmeter.evidence.overwriting import check_pack
+from maskmeter.evidence.pack import Settings
 from maskmeter.formats.atomic import check_folder, whole
 from maskmeter.plan import read_plan, read_task
 from maskmeter.risk import exact_risk
@@ -113,13 +115,17 @@ def run_demo(
     >>> [equation for equation, _, _ in story.measures]
     ['tau*', 'estimate', '(2.8)', '(2.5)', '(2.6)', '(2.7)', '(2.9)']
     """
-    seed, out = seed_of(rng), check_folder(folder)
+    seed, out = seed_of(rng), check_folder(folder, SURVEY, PLAN)
+    _check_own(out, seed)
     announce(STEPS[0])
     census = synthetic_census(size=size)
     announce(STEPS[1])
     out.mkdir(parents=True, exist_ok=True)
     with whole(out / SURVEY) as unfinished:
         bernoulli_sample(census, fraction=FRACTION, rng=seed).write_csv(unfinished)
+        there = out / SURVEY
+        if there.exists() and there.read_bytes() != unfinished.read_bytes():
+            raise _of_another(out, SURVEY)
     with whole(out / PLAN) as unfinished:
         unfinished.write_text(plan_text(), encoding="utf-8")
     task = read_task(read_plan(out / PLAN), out / SURVEY)
@@ -128,6 +134,23 @@ def run_demo(
     announce(STEPS[-1])
     population = count(census, keys=census.columns)
     return Demo(out, population, found, pack, _measures(found.release, population, found.risk))
+
+
+def _check_own(out: Path, seed: int) -> None:
+    """Refuse a folder with a survey, a plan or a pack that this demonstration did not write."""
+    plan, survey = out / PLAN, out / SURVEY
+    if plan.exists() and plan.read_bytes() != plan_text().encode():
+        raise _of_another(out, PLAN)
+    if survey.exists() and not plan.exists():
+        raise _of_another(out, SURVEY)
+    check_pack(out / EVIDENCE, survey, Settings(), seed=seed)
+
+
+def _of_another(out: Path, name: str) -> FileError:
+    return FileError(
+        f"{str(out)!r} holds a {name} that this demonstration did not write: remove it, or write"
+        " elsewhere."
+    )
 
 
 def _measures(

@@ -14,6 +14,7 @@ from maskmeter.cli.terminal import print_files, print_table, print_words, progre
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from maskmeter.plan import Plan
     from maskmeter.riskutility import RiskUtilityMap
 
 
@@ -46,7 +47,7 @@ def compare(
     from maskmeter.evidence.jobs import STEPS, run_compare, settings_of  # noqa: PLC0415 - --help must not wait for numpy
     from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - the same
 
-    folder = check_folder(out)
+    folder = check_folder(out, "comparison.html", "comparison.json")
     with progress(STEPS, quiet=quiet) as announce:
         announce(STEPS[0])
         task = task_of(file, plan_path, given)
@@ -94,12 +95,18 @@ def find(
       maskmeter find survey.sav --plan plan.toml --out evidence/
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.evidence.jobs import STEPS, run_find, settings_of  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.evidence.overwriting import check_pack  # noqa: PLC0415 - the same
     from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - the same
 
     folder = check_folder(out)
+
+    def check(plan: Plan, _: int | None) -> None:
+        wanted = settings_of(plan.report, charts=charts, ending=ending)
+        check_pack(folder, file, wanted, seed=seed)
+
     with progress(STEPS, quiet=quiet) as announce:
         announce(STEPS[0])
-        task = task_of(file, plan_path, given)
+        task = task_of(file, plan_path, given, check)
         settings = settings_of(task.plan.report, charts=charts, ending=ending)
         found, pack = run_find(task, folder, settings, seed=seed, announce=announce)
     if not as_json:

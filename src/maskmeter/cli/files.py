@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from maskmeter.evidence import Pack
     from maskmeter.perturb import Release
+    from maskmeter.plan import Plan
 
 out_folder = click.option(
     "--out",
@@ -73,12 +74,19 @@ def assess(
       maskmeter assess survey.sav --from pack/provenance.json --out again/
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.evidence.jobs import STEPS, run_assess, settings_of  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.evidence.overwriting import check_pack  # noqa: PLC0415 - the same
     from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - the same
 
     folder = check_folder(out)  # before the work
+
+    def check(plan: Plan, seed: int | None) -> None:
+        wanted = settings_of(plan.report, charts=charts, ending=ending)
+        files = ("protected", "provenance") if plan.step else ()
+        check_pack(folder, file, wanted, release=files, seed=seed)
+
     with progress(STEPS, quiet=quiet) as announce:
         announce(STEPS[0])
-        task, seed, made = asked(file, plan_path, repeated, given, seed)
+        task, seed, made = asked(file, plan_path, repeated, given, seed, check=check)
         settings = settings_of(task.plan.report, charts=charts, ending=ending)
         pack = run_assess(task, folder, settings, seed=seed, announce=announce, made=made)
     show_pack(pack, as_json=as_json)
@@ -117,13 +125,21 @@ def protect(
       maskmeter protect survey.sav --from safe.sav.provenance.json --out b.sav
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.evidence.jobs import STEPS, run_protect  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.evidence.overwriting import check_file  # noqa: PLC0415 - the same
 
     if (plan_path is None) == (repeated is None):
         message = "Give --plan, or --from to repeat a release: one of the two."
         raise click.UsageError(message)
     with progress(STEPS[:2], quiet=quiet) as announce:
         announce(STEPS[0])
-        task, seed, made = asked(file, plan_path, repeated, given, seed)
+        task, seed, made = asked(
+            file,
+            plan_path,
+            repeated,
+            given,
+            seed,
+            check=lambda _, seed: check_file(out, file, seed=seed),
+        )
         announce(STEPS[1])
         release, beside = run_protect(task, out, seed=seed, made=made)
     steps = _by_step(release)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from maskmeter.evidence.provenance import ProvenanceFile
-    from maskmeter.plan import PlanFile, Task
+    from maskmeter.plan import Plan, PlanFile, Task
 
     Command = Callable[..., None]
+    Check = Callable[[Plan, int | None], object]
 
 
 def _tab(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -100,16 +101,29 @@ def with_options(command: Command, *options: Callable[[Command], Command]) -> Co
     return command
 
 
-def task_of(file: Path, plan_path: Path | None, given: dict[str, Any]) -> Task:
-    """Return what a plan asks of a file, with what is given on the command line."""
+def task_of(
+    file: Path, plan_path: Path | None, given: dict[str, Any], check: Check = lambda *_: None
+) -> Task:
+    """Return what a plan asks of a file, with what is given on the command line.
+
+    `check` is called with the plan, and the seed if that is known, before the file is read.
+    """
     from maskmeter.plan import Plan, PlanFile, read_plan, read_task  # noqa: PLC0415 - --help must not wait for numpy
 
     known = PlanFile(Plan()) if plan_path is None else read_plan(plan_path)
-    return read_task(_overridden(known, given), file)
+    wanted = _overridden(known, given)
+    check(wanted.plan, None)
+    return read_task(wanted, file)
 
 
 def repeated_task(
-    file: Path, repeated: Path, plan_path: Path | None, given: dict[str, Any], seed: int | None
+    file: Path,
+    repeated: Path,
+    plan_path: Path | None,
+    given: dict[str, Any],
+    seed: int | None,
+    *,
+    check: Check,
 ) -> tuple[Task, ProvenanceFile]:
     """Return what a provenance file says was asked of a file, which must be the same one."""
     from maskmeter.evidence.jobs import check_same_file  # noqa: PLC0415 - --help must not wait for numpy
@@ -124,6 +138,7 @@ def repeated_task(
         )
         raise click.UsageError(message)
     made = read_provenance(repeated)
+    check(made.plan, int(made.seed))
     task = read_task(_overridden(PlanFile(made.plan), given), file)
     check_same_file(task, made)
     return task, made
@@ -135,11 +150,13 @@ def asked(
     repeated: Path | None,
     given: dict[str, Any],
     seed: int | None,
+    *,
+    check: Check,
 ) -> tuple[Task, int | None, ProvenanceFile | None]:
     """Return what is asked of a file and with which seed: by a plan, or as it was done before."""
     if repeated is None:
-        return task_of(file, plan_path, given), seed, None
-    task, made = repeated_task(file, repeated, plan_path, given, seed)
+        return task_of(file, plan_path, given, lambda plan, _: check(plan, seed)), seed, None
+    task, made = repeated_task(file, repeated, plan_path, given, seed, check=check)
     return task, int(made.seed), made
 
 

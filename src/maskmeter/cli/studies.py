@@ -76,10 +76,10 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
       maskmeter paper --out paper/
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.paper import STEPS, run_paper  # noqa: PLC0415 - the same
+    from maskmeter.paper import FILES, STEPS, run_paper  # noqa: PLC0415 - the same
 
     if out is not None:
-        check_folder(out)  # before the work
+        check_folder(out, *FILES)  # before the work
     with progress(STEPS, quiet=quiet) as announce:
         found = run_paper(scale=scale, rng=seed, announce=announce)
         announce("Writing")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from maskmeter import formats
 from maskmeter._random import seed_of
-from maskmeter.errors import FileError, PlanError, without_warnings
+from maskmeter.errors import PlanError, without_warnings
 from maskmeter.evidence.assessment import assess
 from maskmeter.evidence.choices import map_figure, option_blocks
 from maskmeter.evidence.figures import comparison_figures, encoded
+from maskmeter.evidence.overwriting import beside, check_file
 from maskmeter.evidence.pack import (
     AGENCY_ONLY,
     Pack,
@@ -101,12 +101,7 @@ def run_protect(
         message = "The plan has no [[step]]: there is nothing to protect the file with."
         raise PlanError(message)
     source = None if task.sample.origin is None else task.sample.origin.path
-    target = formats.check_target(path, source)
-    if target.exists():
-        message = (
-            f"{str(path)!r} exists already, and may be a release that others hold: name another."
-        )
-        raise FileError(message)
+    target = check_file(path, source, seed=seed)
     release = protect(task.sample, steps, rng=seed)
     if made is not None:
         check_repeated(release, made)
@@ -114,8 +109,8 @@ def run_protect(
         output = unfinished / target.name
         release.write(output)
         written = provenance_of(release, plan=written_out(task), source=source, output=output)
-        write_private(unfinished / f"{target.name}.provenance.json", encoded(written))
-    return release, path.with_name(f"{target.name}.provenance.json")
+        write_private(unfinished / beside(target).name, encoded(written))
+    return release, beside(path.with_name(target.name))
 
 
 def run_compare(

@@ -21,6 +21,15 @@ from maskmeter._views import InWords
 from maskmeter.errors import FileError, FormatWarning
 from maskmeter.evidence.assessment import assess
 from maskmeter.evidence.figures import encoded, figures
+from maskmeter.evidence.overwriting import (
+    ORDER,
+    PROVENANCE,
+    another_release,
+    check_pack,
+    check_stale,
+    check_targets,
+    protected_name,
+)
 from maskmeter.evidence.provenance import provenance_of
 from maskmeter.evidence.public import Policy, public_sections, public_top
 from maskmeter.evidence.sections import sections, top
@@ -28,8 +37,10 @@ from maskmeter.evidence.words import verdict
 from maskmeter.formats.atomic import check_folder
 from maskmeter.page import Section, render
 from maskmeter.page import figures as figures_of
+from maskmeter.perturb import Release
 from maskmeter.plan.schema import LossPlan, ReportPlan, Scenario, TargetPlan
 from maskmeter.plan.steps import plan_of_release
+from maskmeter.risk.uniques import check_data
 from maskmeter.riskutility.target import Target
 
 if TYPE_CHECKING:
@@ -39,7 +50,6 @@ if TYPE_CHECKING:
     from maskmeter.microdata import Microdata
     from maskmeter.misclassification import Misclassification
     from maskmeter.page import Top
-    from maskmeter.perturb import Release
     from maskmeter.plan.schema import Plan
     from maskmeter.riskutility import RiskUtilityMap
     from maskmeter.table import KeyTable
@@ -156,7 +166,7 @@ def report(
     target = None
     if max_share is not None or max_total is not None:
         target = Target.of(max_share=max_share, max_total=max_total)
-    out = check_folder(folder)
+    out = _checked_folder(data, folder, settings)
     found = assess(
         data,
         scenarios=scenarios,
@@ -178,6 +188,20 @@ def report(
     if scenarios:  # they are all that was assessed
         plan = msgspec.structs.replace(plan, data=msgspec.structs.replace(plan.data, keys=[]))
     return write_pack(found, out, settings, plan=plan)
+
+
+def _checked_folder(data: Release | Microdata, folder: str | Path, settings: Settings) -> Path:
+    """Return the folder of a pack, if nothing in it stands in the way."""
+    check_data(data)
+    out = check_folder(folder)
+    original, made, files = (
+        (data.original, data.provenance, ORDER[: 1 if data.provenance is None else 2])
+        if isinstance(data, Release)
+        else (data, None, ())
+    )
+    source = None if original.origin is None else original.origin.path
+    check_pack(out, source, settings, release=files, seed=None if made is None else made.seed)
+    return out
 
 
 def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Plan) -> Pack:
@@ -202,14 +226,8 @@ def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Pla
         for name in ("risk_by_record.parquet", "internal.html"):
             make_private(unfinished / name)
         names = [path.relative_to(unfinished) for path in _in_order(unfinished)]
-        _check_stale(folder, names)
+        check_stale(folder, names)
     return Pack(folder, tuple(folder / name for name in names), found, lost)
-
-
-def protected_name(source: Path | None, ending: str | None) -> str:
-    """Return the name of the protected file: the format it came in, if that can be written."""
-    own = ".parquet" if source is None else source.suffix.lower()
-    return "protected" + (ending or (own if formats.can_write(own) else ".sav"))
 
 
 def _write_release(
@@ -267,14 +285,11 @@ def write_charts(listed: list[Section], folder: Path, kind: Charts) -> None:
         make_private(folder / "charts" / name)
 
 
-_ORDER = ("protected", "provenance", "risk_by_record", "assessment", "internal", "public")
-
-
 def _in_order(folder: Path) -> list[Path]:
     """Return the files of a pack, the protected file first and pictures last."""
 
     def place(path: Path) -> tuple[int, str]:
-        return (_ORDER.index(path.stem) if path.stem in _ORDER else len(_ORDER), path.name)
+        return (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.name)
 
     return sorted((path for path in folder.rglob("*") if path.is_file()), key=place)
 
@@ -311,20 +326,10 @@ def all_or_none(folder: Path, source: Path | None) -> Iterator[Path]:
 def _move(unfinished: Path, folder: Path, source: Path | None) -> None:
     """Put files in their place, unless one would take that of something that must be kept."""
     new = sorted(path.relative_to(unfinished) for path in unfinished.rglob("*") if path.is_file())
+    check_targets(folder, new, source)
     for name in new:
-        target = folder / name
-        if source is not None and _same(target, source):
-            message = f"{str(folder)!r} holds the file that was read: write elsewhere."
-            raise FileError(message)
-        if target.is_dir() or (target.parent.exists() and not target.parent.is_dir()):
-            message = f"Cannot write to {str(folder)!r}: {str(name.parts[0])!r} is in the way."
-            raise FileError(message)
-        if name.name.endswith("provenance.json") and _another(target, unfinished / name):
-            message = (
-                f"{str(target)!r} is the provenance of another release, which could not be made"
-                " again without it: move it away, or write elsewhere."
-            )
-            raise FileError(message)
+        if name.name.endswith(PROVENANCE) and _another(folder / name, unfinished / name):
+            raise another_release(folder / name)
     for name in new:
         (folder / name).parent.mkdir(exist_ok=True)
         (unfinished / name).replace(folder / name)
@@ -332,22 +337,3 @@ def _move(unfinished: Path, folder: Path, source: Path | None) -> None:
 
 def _another(there: Path, new: Path) -> bool:
     return there.exists() and there.read_bytes() != new.read_bytes()
-
-
-def _check_stale(folder: Path, names: list[Path]) -> None:
-    """Refuse a folder with files of another pack that would be taken for parts of this one."""
-    there = [path for path in folder.glob("*") if path.stem in _ORDER]
-    there += list((folder / "charts").glob("*"))
-    stale = sorted(
-        str(path.relative_to(folder)) for path in there if path.relative_to(folder) not in names
-    )
-    if stale:
-        message = (
-            f"{str(folder)!r} holds files of another pack ({', '.join(stale)}) that would be taken"
-            " for parts of this one: remove them, or write elsewhere."
-        )
-        raise FileError(message)
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)

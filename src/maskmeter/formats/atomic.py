@@ -54,12 +54,19 @@ def _set_permissions(unfinished: Path, path: Path) -> None:
     unfinished.chmod(0o666 & ~mask)
 
 
-def check_folder(folder: str | Path) -> Path:
-    """Return a folder that can be written to, now or once it is made."""
+def check_folder(folder: str | Path, *names: str) -> Path:
+    """Return a folder that can be written to, now or once it is made.
+
+    No folder in it may stand where files of these names will go.
+    """
     out = Path(folder).expanduser()
     there = next(one for one in (out, *out.absolute().parents) if one.exists())
     reason = "is not a folder" if not there.is_dir() else "is a folder that you may not write to"
     if not there.is_dir() or not os.access(there, os.W_OK):
         message = f"Cannot write to {str(out)!r}: {str(there)!r} {reason}."
         raise FileError(message)
+    for name in names:
+        if (out / name).is_dir():
+            message = f"Cannot write to {str(out)!r}: {name!r} is a folder there."
+            raise FileError(message)
     return out

@@ -50,6 +50,12 @@ STEPS = (
     "Figure 2: the risk-utility map",
     "Figure 3: many keys",
 )
+FIGURES, KINDS = ("records", "map", "many_keys"), ("png", "svg")
+FILES = (
+    "paper.html",
+    "paper.json",
+    *(f"{name}.{kind}" for name in FIGURES for kind in KINDS),
+)
 THETAS = (0.0, 0.01, 0.05, 0.1)
 KEYS = (5, 8, 11, 15, 20, 24, 28, 30)
 
@@ -125,7 +131,8 @@ class Paper:
             subtitle=f"{len(points):,} sample uniques; Spearman {self.table2['spearman']:.2f} over"
             " those with a target",
         )
-        return {"records": scatter, "map": self.releases.plot(), "many_keys": self.many_keys.plot()}
+        drawn = (scatter, self.releases.plot(), self.many_keys.plot())
+        return dict(zip(FIGURES, drawn, strict=True))
 
     def sections(self) -> list[Section]:
         """Return the page's sections."""
@@ -240,7 +247,7 @@ class Paper:
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write the page, the figures as PNG and SVG, and the JSON; return what was written."""
-        out = check_folder(folder)
+        out = check_folder(folder, *FILES)
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -265,7 +272,7 @@ class Paper:
                 path.write_text(text, encoding="utf-8")
             written.append(out / name)
         for name, one in self.charts().items():
-            for kind in ("png", "svg"):
+            for kind in KINDS:
                 with whole(out / f"{name}.{kind}") as path:
                     one.save(str(path), format=kind)
                 written.append(out / f"{name}.{kind}")

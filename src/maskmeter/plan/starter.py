@@ -99,21 +99,21 @@ def write_starter(
     source: Path, target: Path, *, encoding: str | None = None, delimiter: str | None = None
 ) -> list[Column]:
     """Write a commented starter plan for a file and return its columns; no plan is overwritten."""
+    if target.exists():  # before the file is read, which may take long
+        message = f"{str(target)!r} exists already: remove it, or name another with --out."
+        raise FileError(message)
+    if not target.absolute().parent.is_dir():
+        message = f"Cannot write {str(target)!r}: there is no such directory."
+        raise FileError(message)
     given = opened(source, Dialect(encoding, delimiter))
     frame = given.load().to_polars()
     labels = {name: given.codebook.label(name) for name in frame.columns}
     if not len(frame):
         message = f"Cannot start a plan from {source.name!r}: it has no records."
         raise FileError(message)
-    if target.exists():
-        message = f"{str(target)!r} exists already: remove it, or name another with --out."
-        raise FileError(message)
     said = {"encoding": encoding, "delimiter": delimiter}
     columns = columns_of(frame, labels)
     text = starter(source.name, len(frame), columns, said)
-    if not target.absolute().parent.is_dir():
-        message = f"Cannot write {str(target)!r}: there is no such directory."
-        raise FileError(message)
     with whole(target.absolute()) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
     return columns

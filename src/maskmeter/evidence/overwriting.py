@@ -1,0 +1,126 @@
+"""What must not be overwritten: the file that was read, another release, parts of another pack.
+
+Everything here can be known before the work, so commands and reports ask before they begin.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskmeter import formats
+from maskmeter.errors import FileError, PlanError
+from maskmeter.evidence.provenance import read_provenance
+from maskmeter.formats.atomic import check_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from maskmeter.evidence.pack import Settings
+
+ORDER = ("protected", "provenance", "risk_by_record", "assessment", "internal", "public")
+PROVENANCE = "provenance.json"
+
+
+def protected_name(source: Path | None, ending: str | None) -> str:
+    """Return the name of the protected file: the format it came in, if that can be written."""
+    own = ".parquet" if source is None else source.suffix.lower()
+    return "protected" + (ending or (own if formats.can_write(own) else ".sav"))
+
+
+def check_pack(
+    folder: Path,
+    source: Path | None,
+    settings: Settings,
+    *,
+    release: Collection[str] = ORDER[:2],
+    seed: int | None = None,
+) -> None:
+    """Refuse a folder that a pack cannot be written to without taking the place of something.
+
+    `release` has "protected" and "provenance" where the pack will hold, or may hold, these. Without
+    a seed a new one will be drawn, so that a provenance in the folder is that of another release.
+    """
+    check_folder(folder)
+    readers = ("internal", "public") if settings.audience == "both" else (settings.audience,)
+    names = [Path("risk_by_record.parquet"), Path("assessment.json")]
+    names += [Path(f"{one}.html") for one in readers]
+    if "protected" in release:
+        names.append(Path(protected_name(source, settings.ending)))
+    if "provenance" in release:
+        names.append(Path(PROVENANCE))
+        check_provenance(folder / PROVENANCE, seed)
+    charts = [] if settings.charts is None else [Path("charts") / f"any.{settings.charts}"]
+    check_targets(folder, [*names, *charts], source)
+    if settings.charts is not None:  # their names are not known yet
+        names += [one.relative_to(folder) for one in folder.glob(f"charts/*.{settings.charts}")]
+    check_stale(folder, names)
+
+
+def check_file(path: Path, source: Path | None, *, seed: int | None = None) -> Path:
+    """Return where a protected file may be written, with its provenance beside it."""
+    target = formats.check_target(path, source)
+    if target.exists():
+        message = (
+            f"{str(path)!r} exists already, and may be a release that others hold: name another."
+        )
+        raise FileError(message)
+    check_folder(target.parent)
+    check_provenance(beside(target), seed)
+    return target
+
+
+def beside(path: Path) -> Path:
+    """Return where the provenance of a protected file goes."""
+    return path.with_name(f"{path.name}.{PROVENANCE}")
+
+
+def check_provenance(path: Path, seed: int | None) -> None:
+    """Refuse to overwrite the provenance of a release that another seed made."""
+    if not path.exists():
+        return
+    try:
+        same = seed is not None and read_provenance(path).seed == str(seed)
+    except PlanError:  # whatever it is, it is not ours
+        same = False
+    if not same:
+        raise another_release(path)
+
+
+def another_release(path: Path) -> FileError:
+    """Return the refusal to overwrite a provenance."""
+    return FileError(
+        f"{str(path)!r} is the provenance of another release, which could not be made again without"
+        " it: move it away, or write elsewhere."
+    )
+
+
+def check_targets(folder: Path, names: Iterable[Path], source: Path | None) -> None:
+    """Refuse names of files that are taken by the file that was read, or by a folder."""
+    for name in names:
+        target = folder / name
+        if source is not None and _same(target, source):
+            message = f"{str(folder)!r} holds the file that was read: write elsewhere."
+            raise FileError(message)
+        if target.is_dir() or (target.parent.exists() and not target.parent.is_dir()):
+            message = f"Cannot write to {str(folder)!r}: {str(name.parts[0])!r} is in the way."
+            raise FileError(message)
+
+
+def check_stale(folder: Path, names: Collection[Path]) -> None:
+    """Refuse a folder with files of another pack that would be taken for parts of this one."""
+    there = [path for path in folder.glob("*") if path.stem in ORDER]
+    there += list((folder / "charts").glob("*"))
+    stale = sorted(
+        str(path.relative_to(folder)) for path in there if path.relative_to(folder) not in names
+    )
+    if stale:
+        message = (
+            f"{str(folder)!r} holds files of another pack ({', '.join(stale)}) that would be taken"
+            " for parts of this one: remove them, or write elsewhere."
+        )
+        raise FileError(message)
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
