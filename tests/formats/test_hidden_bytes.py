@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 import polars as pl
@@ -128,6 +129,61 @@ def test_the_rest_of_a_longer_text_behind_a_text_of_stata_is_not_copied(version,
 
     assert left != clean
     assert released(tmp_path / "a.dta") == released(tmp_path / "clean.dta")
+
+
+@pytest.mark.parametrize("version", [8, 12, 13, 14, 15])
+def test_what_stata_leaves_behind_names_formats_and_labels_is_not_copied(version, tmp_path):
+    clean = write_stata(tmp_path / "clean.dta", version).read_bytes()
+    texts = rb"(town|income|A survey|Sex of person|%td|lad0|sex1)"
+    left, times = re.subn(texts + rb"\0{5}", rb"\1\0Oslo", clean)
+    at = 109 + 34 * 8 if version < 13 else left.index(b"<sortlist>") + len("<sortlist>")
+    wide = 4 if version == 15 else 2
+    order = left[at : at + 8 * wide] + (7).to_bytes(wide, "little")  # behind a zero
+    (tmp_path / "a.dta").write_bytes(left[:at] + order + left[at + len(order) :])
+    for name in ("a", "clean"):
+        mm.read(tmp_path / f"{name}.dta", keys=["sex"]).write(tmp_path / f"{name}-copy.dta")
+
+    assert times == 8 + (version < 13)  # then the label of the file is such a field too
+    assert (tmp_path / "clean-copy.dta").read_bytes() == clean
+    assert (tmp_path / "a-copy.dta").read_bytes() == clean
+
+
+def with_note(content, version, left):
+    """Return a Stata file with a note, behind whose name and text something is left."""
+    wide = 129 if version > 13 else 33
+    names = [name.ljust(wide, b"\0") for name in (b"_dta", b"note1\0" + left)]
+    note = b"".join(names) + b"a note\0" + left
+    size = struct.pack("<i", len(note))
+    if version < 13:
+        at = stata_bytes._layout(content).start - 5  # before the empty one
+        return content[:at] + b"\1" + size + note + content[at:]
+    note = b"<ch>" + size + note + b"</ch>"
+    places_at = content.index(b"<map>") + len("<map>")
+    places = list(struct.unpack_from("<14q", content, places_at))
+    places[9:] = [place + len(note) for place in places[9:]]
+    at = content.index(b"</characteristics>")
+    moved = content[:places_at] + struct.pack("<14q", *places) + content[places_at + 112 : at]
+    return moved + note + content[at:]
+
+
+@pytest.mark.parametrize("version", [8, 12, 13, 14, 15])
+def test_what_stata_leaves_behind_notes_is_not_copied(version, tmp_path):
+    content = write_stata(tmp_path / "a.dta", version).read_bytes()
+    (tmp_path / "a.dta").write_bytes(with_note(content, version, b"Oslo"))
+    mm.read(tmp_path / "a.dta", keys=["sex"]).write(tmp_path / "b.dta")
+
+    assert (tmp_path / "b.dta").read_bytes() == with_note(content, version, bytes(4))
+
+
+def test_stata_13_does_not_say_where_the_labels_of_columns_stand(tmp_path):
+    path = write_stata(tmp_path / "a.dta", 13)
+    content = bytearray(path.read_bytes())
+    at = content.index(b"<map>") + len("<map>") + 7 * 8
+    content[at : at + 8] = bytes(8)
+    path.write_bytes(bytes(content).replace(b"Sex of person\0\0\0\0", b"Sex of person\0old"))
+    mm.read(path, keys=["sex"]).write(tmp_path / "b.dta")
+
+    assert (tmp_path / "b.dta").read_bytes() == bytes(content)
 
 
 @pytest.mark.parametrize("options", [{}, {"row_compress": True}])

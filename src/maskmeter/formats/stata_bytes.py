@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskmeter.formats.stata_fields import (
+    clear_ends,
+    clear_fields,
+    fixed_fields,
+    label_names,
+    tagged_fields,
+)
 from maskmeter.formats.stata_texts import LongTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from maskmeter.formats.scanned import Change
+    from maskmeter.formats.stata_fields import Field
 
 _TAGGED = {117: 2, 118: 2, 119: 4}  # releases with tags, and the bytes that number a column there
 _FIXED = {113: 12, 114: 49, 115: 49}  # earlier ones, and the bytes of a display format there
@@ -30,18 +36,25 @@ _LAST = b"</value_labels></stata_dta>"
 class _Layout:
     """Where the records begin, the bytes of each column, and where the sort order stands."""
 
+    release: int
+    order: str
     start: int
     widths: tuple[int, ...]
+    short: tuple[int, ...]  # the columns of texts that stand among the records
     sorting: int
-    order: str
     number: int  # bytes that number a column in the sort order
+    fields: tuple[Field, ...]  # texts before the records
     texts: LongTexts | None = None  # kept apart from the records
     end: int | None = None  # where they end, if the file says so
-    fixed: tuple[int, ...] = ()  # the columns of texts that stand among the records
 
     def size(self, records: int) -> int:
         """Return the bytes of all records."""
         return records * sum(self.widths)
+
+    def label_names(self, content: bytes, records: int) -> list[Field]:
+        """Return the names of the tables of value labels, and last where these end."""
+        at = self.texts.labels_at if self.texts else self.start + self.size(records)
+        return list(label_names(content, at, self.order, self.release))
 
 
 def rewritten(content: bytes, records: int, changes: dict[int, Change]) -> bytes | None:
@@ -52,28 +65,24 @@ def rewritten(content: bytes, records: int, changes: dict[int, Change]) -> bytes
     layout = _layout(content)
     if layout is None or layout.end not in {None, layout.start + layout.size(records)}:
         return None
-    ends = np.cumsum(layout.widths)
+    whole, ends = bytearray(content), np.cumsum(layout.widths)
+    clear_fields(whole, (*layout.fields, *layout.label_names(content, records)))
     shape, size = (records, int(ends[-1])), layout.size(records)
-    cells = np.frombuffer(content, np.uint8, size, layout.start).reshape(shape).copy()
+    cells = np.frombuffer(whole, np.uint8, size, layout.start).reshape(shape)
     places = [
         slice(int(end) - width, int(end)) for end, width in zip(ends, layout.widths, strict=True)
     ]
     for column, change in changes.items():
         cells[:, places[column]] = cells[change.sources, places[column]]
-    for column in layout.fixed:
-        _clear_ends(cells[:, places[column]])
-    head, tail = bytearray(content[: layout.start]), content[layout.start + size :]
-    _forget_sorting(head, layout, changes)
+    for column in layout.short:
+        clear_ends(cells[:, places[column]])
+    _forget_sorting(whole, layout, changes)
     texts = layout.texts
     changed = texts is not None and texts.columns & set(changes)
     if texts is not None and (changed or texts.unused(content, cells, places)):
-        tail = texts.renumbered(content, cells, places, head)
-    return bytes(head) + cells.tobytes() + tail
-
-
-def _clear_ends(texts: NDArray[np.uint8]) -> None:
-    """Clear what stands behind the end of each text, which may be the rest of a former, longer one."""
-    texts[np.logical_or.accumulate(texts == 0, axis=1)] = 0
+        tail = texts.renumbered(content, cells, places, whole)
+        return bytes(whole[: layout.start + size]) + tail
+    return bytes(whole)
 
 
 def beyond(content: bytes, records: int) -> bytes:
@@ -85,29 +94,18 @@ def beyond(content: bytes, records: int) -> bytes:
     if layout is None:
         return b""
     end = layout.start + layout.size(records)
-    if layout.texts is None or layout.end is None:
-        return content[_labels_end(content, end, layout.order) :]
-    if layout.end != end:
+    if layout.end is not None and layout.end != end:
         return content[min(end, layout.end) : max(end, layout.end)]
-    return content[layout.texts.labels_end(content) :].removeprefix(_LAST)
-
-
-def _labels_end(content: bytes, at: int, order: str) -> int:
-    """Return where the labels of values end that begin at `at`."""
-    while at + 48 <= len(content):
-        (length, labels, size) = struct.unpack_from(f"{order}i36x2i", content, at)
-        if length != 8 + 8 * labels + size or min(labels, size) < 0:
-            break
-        at += 40 + length
-    return at
+    *_, (last, _, _) = layout.label_names(content, records)
+    return content[last:].removeprefix(_LAST if layout.texts else b"")
 
 
 def _forget_sorting(head: bytearray, layout: _Layout, columns: Iterable[int]) -> None:
     """End the sort order before the first column that was changed: Stata would trust it."""
     kind = f"{layout.order}{'H' if layout.number == 2 else 'I'}"  # noqa: PLR2004 - bytes
-    changed = {column + 1 for column in columns}  # columns are numbered from one there
+    changed = {0, *(column + 1 for column in columns)}  # numbered from one; what follows 0 is old
     ended = False
-    for position in range(len(layout.widths)):
+    for position in range(len(layout.widths) + 1):
         at = layout.sorting + position * layout.number
         ended = ended or struct.unpack_from(kind, head, at)[0] in changed
         if ended:
@@ -132,9 +130,12 @@ def _tagged(content: bytes, release: int) -> _Layout | None:
     widths = tuple(_WIDTHS.get(one, one) for one in types)
     start, sorting = places[9] + len("<data>"), places[4] + len("<sortlist>")
     apart = {column for column, kind in enumerate(types) if kind == _LONG_TEXT}
-    fixed = tuple(column for column, kind in enumerate(types) if kind < _LONG_TEXT)
-    texts = LongTexts(release, order, frozenset(apart), places_at, places)
-    return _Layout(start, widths, sorting, order, number, texts, places[10] - len(_ENDING), fixed)
+    short = tuple(column for column, kind in enumerate(types) if kind < _LONG_TEXT)
+    fields = tuple(tagged_fields(content, release, order, columns, places))
+    texts, end = LongTexts(release, order, frozenset(apart), places_at, places), places[10]
+    return _Layout(
+        release, order, start, widths, short, sorting, number, fields, texts, end - len(_ENDING)
+    )
 
 
 def _map(content: bytes, release: int, at: int, order: str) -> int:
@@ -150,16 +151,11 @@ def _map(content: bytes, release: int, at: int, order: str) -> int:
 
 
 def _fixed(content: bytes) -> _Layout:
-    order = ">" if content[1] == 1 else "<"
+    release, order = content[0], ">" if content[1] == 1 else "<"
     (columns,) = struct.unpack_from(f"{order}H", content, 4)
     types = content[109 : 109 + columns]
     sorting = 109 + columns + 33 * columns
-    at = sorting + 2 * (columns + 1) + (_FIXED[content[0]] + 33 + 81) * columns
-    while True:  # fields of notes and the like, until an empty one
-        kind, length = struct.unpack_from(f"{order}bi", content, at)
-        at += 5 + length
-        if not kind and not length:
-            break
+    *fields, (start, _, _) = fixed_fields(content, order, columns, _FIXED[release])
     widths = tuple(_OLD_WIDTHS.get(one, one) for one in types)
-    fixed = tuple(column for column, kind in enumerate(types) if kind not in _OLD_WIDTHS)
-    return _Layout(at, widths, sorting, order, 2, fixed=fixed)
+    short = tuple(column for column, kind in enumerate(types) if kind not in _OLD_WIDTHS)
+    return _Layout(release, order, start, widths, short, sorting, 2, tuple(fields))

@@ -34,9 +34,9 @@ class LongTexts:
         return any(number not in used for number, _ in self._read(content))
 
     def renumbered(
-        self, content: bytes, cells: NDArray[np.uint8], places: list[slice], head: bytearray
+        self, content: bytes, cells: NDArray[np.uint8], places: list[slice], whole: bytearray
     ) -> bytes:
-        """Return what follows the records once these were changed, and correct the map in `head`.
+        """Return what follows the records once these were changed, and correct the map in `whole`.
 
         The old numbers tell which record held a text before. Each text gets the number of the first
         record that holds it now, and one that nobody holds any more is left out.
@@ -54,18 +54,14 @@ class LongTexts:
         grown = len(made) - self._size
         for part in range(11, 14):  # labels of values and the end of the file have moved
             at = self.places_at + 8 * part
-            struct.pack_into(f"{self.order}q", head, at, self.places[part] + grown)
+            struct.pack_into(f"{self.order}q", whole, at, self.places[part] + grown)
         until = self.places[11] - len(_CLOSING)
-        return b"</data>" + _OPENING + made + content[until:]
+        return b"</data>" + _OPENING + made + bytes(whole[until:])
 
-    def labels_end(self, content: bytes) -> int:
-        """Return where the last of the labels of values ends, which stand behind the texts."""
-        at = self.places[11] + len("<value_labels>")
-        name = 33 if self.release == 117 else 129  # noqa: PLR2004 - shorter there
-        while content.startswith(b"<lbl>", at):
-            (length,) = struct.unpack_from(f"{self.order}i", content, at + 5)
-            at += 5 + 4 + name + 3 + length + len("</lbl>")
-        return at
+    @property
+    def labels_at(self) -> int:
+        """Where the labels of values begin."""
+        return self.places[11] + len("<value_labels>")
 
     @property
     def _size(self) -> int:
