@@ -42,6 +42,16 @@ def test_a_transport_file_is_read_with_its_labels_and_dates(transport):
     assert frame["town"].to_list() == ["York", "Ålesund", None, "York"]
 
 
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_transport_file_of_two_data_sets_is_refused(version, tmp_path):
+    path = tmp_path / "people.xpt"
+    pyreadstat.write_xport(PEOPLE, path, file_format_version=version)
+    mm.read(path, keys=["sex"])
+    path.write_bytes(path.read_bytes() * 2)
+    with pytest.raises(mm.MaskmeterError, match="holds 2 data sets"):
+        mm.read(path, keys=["sex"])
+
+
 def test_only_the_key_differs_in_a_transport_file_that_is_written(transport, tmp_path):
     release = mm.Swap("sex", 1.0).apply(mm.read(transport, keys=["sex"]), rng=1)
     release.write(tmp_path / "protected.xpt")

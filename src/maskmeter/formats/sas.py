@@ -37,6 +37,7 @@ LONGEST = Longest(columns=256, values=0, file=40, in_bytes=True)
 _LARGEST = 7.2e75
 _NAMES = re.compile(r"(?!_(N|ERROR|NUMERIC|CHARACTER|ALL)_$)[A-Za-z_][A-Za-z0-9_]*")
 _LINE = 80  # a transport file is made of lines of 80 bytes
+_DATA_SET = re.compile(rb"HEADER RECORD\*{7}MEMB(ER|V8) ")  # one begins
 READ_ONLY = {
     ".sas7bdat": "SAS data sets are read but not written. Write .xpt, which SAS reads, or .sav,"
     " .dta, .parquet or .csv."
@@ -52,6 +53,13 @@ def scan(path: Path, dialect: Dialect) -> Scanned:
     if path.suffix.lower() == ".xpt":
         if path.stat().st_size % _LINE:
             message = f"Cannot read {path.name!r}: it was cut short."
+            raise FileError(message)
+        held = len(_DATA_SET.findall(path.read_bytes()))
+        if held > 1:
+            message = (
+                f"Cannot read {path.name!r}: it holds {held:,} data sets, and only the first would"
+                " be read. Save the one that you want in a file of its own."
+            )
             raise FileError(message)
         columns, meta = pyreadstat.read_xport(path, output_format="dict", encoding=encoding)
     else:
