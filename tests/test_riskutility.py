@@ -7,11 +7,13 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import maskmeter as mm
 from maskmeter import errors
+from maskmeter.cli.main import commands
 from maskmeter.riskutility.comparison import replication_seeds, undominated
 from maskmeter.riskutility.target import Binding, Target
 
@@ -440,13 +442,15 @@ def test_all_releases_of_a_map_have_the_same_tables(school):
         mm.compare(sample, steps, associations=-1, model=model)
 
 
+def crowded():
+    """Return people of whom nine in ten live in one place, so that few of them find a partner."""
+    places = pl.Series("place", np.repeat(["a", "b", "c"], [1800, 100, 100]))
+    return schooled().with_columns(places)
+
+
 @pytest.fixture(scope="module")
 def lopsided():
-    """Nine in ten live in one place, so that few of them find a partner."""
-    people = schooled().with_columns(
-        place=pl.Series(["a"] * 18 + ["b", "c"]).repeat_by(100).explode()
-    )
-    return mm.read(people, keys=["place", "age", "sex"], fraction=0.05)
+    return mm.read(crowded(), keys=["place", "age", "sex"], fraction=0.05)
 
 
 def test_a_map_says_where_fewer_records_were_swapped_than_asked_for(lopsided):
@@ -478,3 +482,32 @@ def test_a_search_says_where_its_choice_fell_short(lopsided):
         )
     short = [str(one) for one in family.tried.cautions if isinstance(one, errors.RateWarning)]
     assert all(one.split(":")[0] in (family.label, *family.nearest) for one in short)
+
+
+PLAN = """
+[data]
+keys = ["place", "age", "sex", "region"]
+fraction = 0.05
+[[candidate]]
+label = "half"
+[[candidate.step]]
+method = "swap"
+key = "place"
+rate = 0.5
+[target]
+max_total = 1000
+by = "estimate"
+"""
+
+
+@pytest.mark.parametrize(("command", "said"), [("compare", "half"), ("find", "without protection")])
+def test_the_commands_need_no_tables_and_pass_on_what_steps_warn_of(tmp_path, command, said):
+    crowded().write_csv(tmp_path / "survey.csv")
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
+    out = tmp_path / "out"
+    given = [command, tmp_path / "survey.csv", "--plan", tmp_path / "plan.toml", "--out", out]
+    with pytest.warns(errors.RateWarning, match="half: 200 records were swapped where 1,000"):
+        done = CliRunner().invoke(commands, [*map(str, given), "--quiet"])
+
+    assert done.exit_code == 0, done.output
+    assert said in done.output

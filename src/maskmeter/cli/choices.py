@@ -111,6 +111,8 @@ def find(
         found, pack = run_find(task, folder, settings, seed=seed, announce=announce)
     if not as_json:
         print_words(found.summary().split("\n")[0], "")
+        for caution in found.tried.cautions:
+            warnings.warn(caution, stacklevel=2)
     show_pack(pack, as_json=as_json)
 
 

@@ -123,7 +123,8 @@ def run_compare(
     _check_comparable(task, "[[candidate]]")
     announce(STEPS[2])
     seed = seed_of(seed)
-    own = {OWN_STEPS: protect(task.sample, task.steps, rng=seed)} if task.steps else {}
+    with without_warnings():  # the map keeps what they say
+        own = {OWN_STEPS: protect(task.sample, task.steps, rng=seed)} if task.steps else {}
     options = _compared(task, own, seed, announce)
     announce(STEPS[4])
     listed = [
