@@ -37,18 +37,17 @@ def cramers_v(table: Array) -> float:
     """
     if min(table.shape) == 1:
         return 0.0
-    return float(np.sqrt(mean_square_contingency(table) / (min(table.shape) - 1)))
+    return float(np.sqrt(chi_square(table) / (table.sum() * (min(table.shape) - 1))))
 
 
-def mean_square_contingency(table: Array) -> float:
-    """Return chi2 / n of a table whose rows and columns have records.
+def chi_square(table: Array) -> float:
+    """Return Pearson's chi-square of a table whose rows and columns have records.
 
-    >>> mean_square_contingency(np.array([[5.0, 0.0], [0.0, 5.0]]))
-    1.0
+    >>> chi_square(np.array([[5.0, 0.0], [0.0, 5.0]]))
+    10.0
     """
-    total = table.sum()
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / total
-    return float(((table - expected) ** 2 / expected).sum() / total)
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / table.sum()
+    return float(((table - expected) ** 2 / expected).sum())
 
 
 def independence_p(table: Array, records: float) -> float:
@@ -62,7 +61,8 @@ def independence_p(table: Array, records: float) -> float:
     from scipy.special import chdtrc  # noqa: PLC0415 - importing utility must not wait for scipy
 
     freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
-    return float(chdtrc(freedom, records * mean_square_contingency(table))) if freedom else 1.0
+    chi2 = chi_square(table) * records / table.sum()
+    return float(chdtrc(freedom, chi2)) if freedom else 1.0
 
 
 def associated(table: Array, records: float) -> bool:
