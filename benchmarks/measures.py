@@ -251,7 +251,7 @@ def forward_search() -> Values:
 
 
 def search_of_many_keys() -> Values:
-    """Time of the default search of 15,000 records with 12 and 25 keys (hold 30 s)."""
+    """Time of the default search of 15,000 records with 12 and with 25 keys."""
     import numpy as np  # noqa: PLC0415 - the same
 
     import maskmeter as mm  # noqa: PLC0415 - the same

@@ -203,8 +203,8 @@ class Paper:
         )
         return Text(
             f"Before misclassification tau* is {self.study.tau_star:.1f}"
-            f" (paper {self.published['table1']['tau_star']:.1f}). The row {RELEASED} reads (2.6) with"
-            " the released count in place of F_j. The last rows are maskmeter's defaults: balanced"
+            f' (paper {self.published["table1"]["tau_star"]:.1f}). The row "{RELEASED}" has the'
+            " released count F~_j wherever (2.6) has F_j. The last rows are maskmeter's defaults: balanced"
             " swap matrix, score search, expected risk." + size
         )
 
