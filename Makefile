@@ -9,7 +9,8 @@ TOOLS := $(VENV)/.ready-dev
 INSTALL := $(RUN) -m pip install --disable-pip-version-check
 PIN := $(RUN) -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate --quiet
-TESTS := $(RUN) -m pytest -n 2 --dist loadfile
+# Threads of linear algebra wait for each other when two workers share two processors.
+TESTS := OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 --dist loadfile
 
 .PHONY: demo test test-full coverage golden lint bench docs wheels requirements clean
 .DELETE_ON_ERROR:
