@@ -1,103 +1,23 @@
-"""Charts: labels that meet nothing, axes that fit, words that survive."""
+"""Charts: names that can be read, axes with ticks, words that survive."""
 
 from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from browser.samples import charts, releases
+from browser.samples import charts
+from drawn import picture, struck
 from maskmeter import chart
-from maskmeter.chart.labels import LETTER, LINE, POINT, Box, place
-from maskmeter.chart.look import DARK, INK, LINES, SERIES, WIDTH
+from maskmeter.chart.look import DARK, INK, SERIES, WIDTH, over_lines
+from maskmeter.chart.plain import NAMED
+from maskmeter.chart.rows import KEYS, LOWEST, MOST
 
-WORDS = {"x": "Loss", "y": "Risk", "title": "A map", "subtitle": "Of releases"}
-SIZE = (300.0, 200.0)
-
-
-def box(point, label, spot):
-    left = (
-        point[0]
-        + spot.dx
-        - LETTER * len(label) * {"left": 0, "center": 0.5, "right": 1}[spot.align]
-    )
-    middle = point[1] + spot.dy
-    return Box(left, middle - LINE / 2, left + LETTER * len(label), middle + LINE / 2)
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.tuples(st.floats(0, SIZE[0]), st.floats(0, SIZE[1])), st.text("abc", min_size=1, max_size=8)
-        ),
-        min_size=1,
-        max_size=20,
-    )
-)  # fmt: skip
-def test_labels_meet_no_label_no_point_and_no_edge(pairs):
-    points, labels = zip(*pairs, strict=True)
-    spots = place(points, labels, size=SIZE)
-    boxes = [box(*one) for one in zip(points, labels, spots, strict=True) if one[2] is not None]
-    dots = [Box(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
-
-    for place_of, one in enumerate(boxes):
-        assert not any(one.meets(other) for other in [*boxes[place_of + 1 :], *dots])
-        assert min(one.left, one.top) >= 0
-        assert one.right <= SIZE[0]
-        assert one.bottom <= SIZE[1]
-
-
-def test_a_label_that_finds_no_room_is_left_out_and_the_first_come_first():
-    crowd = [(50.0, 50.0)] * 12
-    spots = place(crowd, ["release"] * 12, size=SIZE)
-
-    assert spots[0] is not None
-    assert spots[-1] is None
-    assert place([(50.0, 50.0)], ["a"], size=SIZE, taken=[Box(0, 0, *SIZE)]) == [None]
+WORDS = {"x": "Loss", "y": "Risk", "title": "A chart", "subtitle": "Of releases"}
 
 
 def rows(drawn):
     (found,) = drawn.to_dict()["datasets"].values()
     return found
-
-
-def test_a_map_names_sixteen_releases_and_marks_the_choice():
-    drawn = chart.frontier(releases(), **WORDS, chosen="TS20", target=(278.0, "Target"))
-    found = rows(drawn)
-
-    assert found[0]["written"] == "TS20 (chosen)"
-    assert all(row["wide"] is not None for row in found)
-    assert sum(row["narrow"] is not None for row in found) >= 15  # on half the width, of sixteen
-    marks = [layer["mark"]["type"] for layer in drawn.to_dict()["layer"]]
-    assert marks[-2:] == ["rule", "text"]
-    assert drawn.to_dict()["layer"][-2]["encoding"]["y"]["datum"] == 278.0
-
-
-@pytest.mark.parametrize(
-    ("risks", "target", "low"),
-    [([10.0, 300.0], None, 0.0), ([262.0, 385.0], None, 252.16), ([262.0, 385.0], 10.0, 0.0)],
-)
-def test_the_axis_of_a_map_begins_at_0_unless_its_lower_half_were_empty(risks, target, low):
-    frame = releases()[:2].with_columns(risk=pl.Series(risks), risk_sd=0.0)
-    line = None if target is None else (target, "Target")
-    drawn = chart.frontier(frame, **WORDS, target=line).to_dict()
-    (ends,) = {
-        tuple(layer["encoding"]["y"]["scale"]["domain"])
-        for layer in drawn["layer"]
-        if "scale" in layer["encoding"].get("y", {})
-    }
-
-    assert ends[0] == pytest.approx(low)
-    assert ends[1] > max(risks)
-
-
-def test_a_map_of_one_release_without_spread_has_an_axis():
-    frame = releases()[:1].with_columns(risk_sd=float("nan"), loss_sd=None)
-    drawn = chart.frontier(frame, **WORDS).to_dict()
-    low, high = drawn["layer"][0]["encoding"]["y"]["scale"]["domain"]
-
-    assert low < frame["risk"][0] < high
 
 
 def luminance(colour):
@@ -138,9 +58,14 @@ def colours_in(spec):
 def test_every_chart_says_what_it_is_and_how_wide(name):
     spec = charts()[name].to_dict()
 
-    assert spec["description"] == "A title of the chart. What it shows, in 1,234 words."
+    assert spec["description"].startswith("A title of the chart. What it shows, in 1,234 words.")
     assert spec["title"]["text"] == "A title of the chart"
     assert all(part["width"] <= WIDTH for part in spec.get("vconcat", [spec]))
+
+
+@pytest.mark.parametrize("name", charts())
+def test_no_text_of_a_chart_stands_on_another(name):
+    assert struck(picture(charts()[name].to_dict())) == []
 
 
 def test_every_bar_of_risk_has_its_count_beside_it():
@@ -162,11 +87,144 @@ def test_dots_are_paired_under_the_names_given():
     }  # fmt: skip
 
 
-def test_long_names_go_over_lines():
-    frame = pl.DataFrame(
-        {"area": ["The City and County of Somewhere", "North"], "change": [1.0, 2.0]}
-    )
-    spec = chart.signed_bars(frame, **WORDS).to_dict()
+def test_long_titles_go_over_lines_and_are_said_in_full():
+    frame = pl.DataFrame({"area": ["North"], "change": [1.0]})
+    words = WORDS | {"title": "A title " * 20, "subtitle": "What it shows " * 20}
+    spec = chart.signed_bars(frame, **words).to_dict()
 
-    assert spec["encoding"]["y"]["axis"]["labelExpr"] == LINES
-    assert spec["height"] == 72
+    assert max(len(line) for line in spec["title"]["text"]) <= 70
+    assert " ".join(spec["title"]["subtitle"]) == ("What it shows " * 20).strip()
+    assert spec["description"].count("A title") == 20
+
+
+LONG = [
+    f"Neighbourhood of residence at the time of the interview, part {number}"
+    if number % 3
+    else f"neighbourhood_of_residence_{number:04}"
+    for number in range(30)
+]
+
+
+def named(number, names):
+    """Return a chart of each kind that has a row for each name."""
+    some = names[:number]
+    figures = [float(one) for one in range(-3, number - 3)]
+    pairs = [(one, other) for place, one in enumerate(some) for other in some[place + 1 :]]
+    low = [100.0 - place / 7 for place in range(len(pairs))]
+    frame = pl.DataFrame({"key": some, "all": max(figures), "without": figures})
+    first, second = zip(*pairs, strict=True)
+    tables = pl.DataFrame({"rows": first, "columns": second, "raad": low})
+    titles = {"title": "A chart", "subtitle": "Of keys"}
+    return {
+        "bars": chart.signed_bars(frame.select("key", "without"), **WORDS),
+        "dots": chart.paired_dots(frame, names=("with it", "without it"), **WORDS),
+        "matrix": chart.matrix(tables, value="raad", **titles),
+    }
+
+
+@pytest.mark.parametrize("kind", ["bars", "dots", "matrix"])
+@pytest.mark.parametrize("number", [6, 15, 16, 30])
+def test_names_of_rows_can_be_read_however_many_and_long_they_are(kind, number):
+    for names in (LONG, [f"key {place}" for place in range(30)]):
+        spec = named(number, names)[kind].to_dict()
+        assert struck(picture(spec)) == []
+        assert struck(picture(spec, width=180)) == []
+
+
+def test_names_that_go_over_lines_without_their_middle_are_full_in_the_data():
+    written = [one.text for one in picture(named(30, LONG)["bars"].to_dict()).words]
+
+    assert "Neighbourhood o…, part 1" in written
+    assert "neighbourhood_o…nce_0003" in written
+    assert {row["key"] for row in rows(named(30, LONG)["bars"])} == set(LONG)
+    assert over_lines("The City and County of Somewhere", 20, 2)[1] == "of Somewhere"
+
+
+def test_of_very_many_bars_those_furthest_from_0_are_drawn_in_their_order():
+    values = [(-1) ** number * float(number % 97) for number in range(97)]
+    frame = pl.DataFrame({"area": [f"area {place}" for place in range(97)], "change": values})
+    drawn = chart.signed_bars(frame, **WORDS)
+
+    kept = [row["change"] for row in rows(drawn)]
+    assert kept == values[-MOST:]
+    assert drawn.to_dict()["description"].endswith(f"The {MOST} furthest from 0 of 97.")
+
+
+def test_a_matrix_of_too_many_keys_is_told_by_its_lowest_pairs():
+    small, large = (named(number, LONG)["matrix"] for number in (KEYS, 30))
+
+    assert len(rows(small)) == KEYS * (KEYS - 1) / 2
+    kept = [row["raad"] for row in rows(large)]
+    assert kept == sorted(kept)
+    assert len(kept) == LOWEST
+    assert min(kept) == 100 - 434 / 7
+    assert large.to_dict()["description"].endswith(f"The {LOWEST} lowest of 435.")
+
+
+def test_numbers_of_a_matrix_are_left_out_where_they_would_meet():
+    def numbers(width):
+        spec = named(KEYS, LONG)["matrix"].to_dict()
+        return [one.text for one in picture(spec, width=width).words if "mark-text role-mark" in one.role]  # fmt: skip
+
+    assert len(numbers(WIDTH)) == KEYS * (KEYS - 1) / 2
+    assert numbers(250) == []
+
+
+def search(z2):
+    return pl.DataFrame(
+        {"model": [f"{place} lad:age" for place in range(len(z2))], "z2": z2}
+    ).with_columns(tau2=pl.lit(300.0) + pl.col("z2").rank(), bic=1e5, parameters=120)
+
+
+PATHS = {
+    "usual": [55.0, 21.0, 6.1, 1.4, -0.3, -2.2],
+    "far from 0": [60_000.0 / 1.3**place for place in range(41)],
+    "never good": [4.9, 4.2, 3.9, 3.2, 3.1],
+    "good at once": [0.4, 0.1],
+    "below 0": [-30.0, -12.0, -2.5],
+    "not known": [float("nan"), float("nan")],
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_the_path_of_a_search_has_ticks_and_the_band_of_a_good_fit(name):
+    drawn = chart.path(search(PATHS[name]), title="A search", subtitle="Of models").to_dict()
+    seen = picture(drawn)
+    above = [one.text for one in seen.words if "axis-label" in one.role and one.level]
+    band = next(
+        layer["encoding"]
+        for layer in drawn["vconcat"][0]["layer"]
+        if layer["mark"]["type"] == "rect"
+    )
+
+    assert {"\N{MINUS SIGN}1.96", "0", "1.96"} <= set(above)
+    assert (band["y"]["datum"], band["y2"]["datum"]) == (-1.96, 1.96)
+    assert struck(seen) == []
+    asked = drawn["vconcat"][0]["layer"][-1]["encoding"]["y"]["axis"]["values"]
+    assert len(asked) >= 3 + (max(map(abs, PATHS[name])) > 10)
+    assert all(f"{tick:,g}".replace("-", "\N{MINUS SIGN}") in above for tick in asked)
+
+
+@pytest.mark.parametrize("width", [180, WIDTH])
+def test_models_of_a_long_search_are_numbered(width):
+    spec = chart.path(
+        search([2.0] * (NAMED + 20)), title="A search", subtitle="Of models"
+    ).to_dict()
+    for part in spec["vconcat"]:
+        part["width"] = width
+    seen = picture(spec)
+    texts = [one.text for one in seen.words]
+
+    assert struck(seen) == []
+    assert {"0", "8", "16", "24"} <= set(texts)
+    assert not any("lad:age" in one for one in texts)
+    assert spec["vconcat"][1]["encoding"]["x"]["title"] == "Terms added"
+
+
+def test_a_curve_of_risks_falls_from_the_most_to_the_least():
+    frame = pl.DataFrame({"rank": [1, 50, 100], "risk": [0.04, 0.01, 0.002]})
+    spec = chart.ranked(frame, **WORDS).to_dict()
+
+    assert [layer["mark"]["type"] for layer in spec["layer"]] == ["area", "point"]
+    assert spec["layer"][0]["encoding"]["y"]["scale"]["zero"]
+    assert struck(picture(spec)) == []

@@ -66,7 +66,14 @@ CHARTS = """() => {
       words: text.textContent, at: text.getBoundingClientRect(), fill: getComputedStyle(text).fill,
       turned: (text.getAttribute("transform") ?? "").includes("rotate"),
       own: text.closest(".role-axis, .role-legend") !== null,
+      label: text.closest("[class*=label_]") !== null,
     }));
+    const dots = [...svg.querySelectorAll(".mark-line.role-mark path, .mark-rule.role-mark line")]
+      .filter((one) => one.getAttribute("opacity") !== "0").flatMap((one) => {
+        const place = one.getScreenCTM(), long = one.getTotalLength();
+        return Array.from({length: Math.ceil(long) + 1}, (_, at) =>
+          one.getPointAtLength(Math.min(at, long)).matrixTransform(place));
+      });
     for (const text of texts) {
       const {at} = text;
       if (at.left < frame.left - 1 || at.right > frame.right + 1 || at.top < frame.top - 1
@@ -75,6 +82,9 @@ CHARTS = """() => {
       if (text.own && contrast(text.fill) < 4.5)
         found.push(`chart ${place + 1} is faint: "${text.words}"`);
     }
+    for (const {words, at, label} of texts)
+      if (label && dots.some(({x, y}) => x > at.left + 1 && x < at.right - 1 && y > at.top + 2 && y < at.bottom - 2))
+        found.push(`chart ${place + 1} has a line through "${words}"`);
     const level = texts.filter((text) => !text.turned);
     level.forEach((one, i) => level.slice(i + 1).forEach((other) => {
       if (meet(one.at, other.at))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 
+from maps import MAPS
 from maskmeter import chart
 from maskmeter.page import (
     Beside,
@@ -23,29 +26,15 @@ from maskmeter.page import (
 LONG = "A verdict that a committee reads first: 299 of 2,780 unique records would be matched correctly."
 
 
-def releases():
-    """Return sixteen releases, some of them close to each other."""
-    labels = [f"{kind}{rate}" for kind in ("RS", "RP", "TS", "TP") for rate in (2, 5, 10, 20)]
-    risk = [385, 372, 343, 287, 384, 371, 344, 290, 371, 345, 310, 262, 369, 347, 308, 266]
-    loss = [1.9, 4.4, 8.1, 14.9, 2.1, 4.7, 8.6, 15.8, 2.2, 5.3, 9.4, 16.3, 2.5, 5.6, 9.9, 17.2]
-    points = list(zip(risk, loss, strict=True))
-    best = [not any(a < x and b < y for a, b in points) for x, y in points]
-    return pl.DataFrame(
-        {
-            "label": labels,
-            "risk": [float(one) for one in risk],
-            "share": [one / 2780 for one in risk],
-            "loss": loss,
-            "changed": [int(label[2:]) / 100 for label in labels],
-            "risk_sd": 3.0,
-            "loss_sd": 0.15,
-            "frontier": best,
-        }
-    )
+def risk_map(name, **words):
+    """Return the map of that name."""
+    frame, chosen, target = MAPS[name]
+    return chart.frontier(frame, **words, chosen=chosen, target=target)
 
 
+@cache
 def charts():
-    """Return a chart of every kind by its name."""
+    """Return a chart of every kind by its name, those that are hard to draw too."""
     draws = np.random.default_rng(1)
     edges = np.linspace(0, 1, 21)
     counts = np.histogram(draws.beta(0.4, 4, 2780), edges)[0]
@@ -68,6 +57,7 @@ def charts():
         matches=2000 * (1 - (-pl.col("number") / 6).exp()) * (1 - pl.col("k")) ** pl.col("number")
     )
     pairs = [(a, b) for place, a in enumerate(areas) for b in areas[place + 1 :]]
+    many = [f"Neighbourhood of residence at the time of interview {place}" for place in range(20)]
     return {
         "bars": chart.bars(pl.DataFrame({"low": edges[:-1], "high": edges[1:], "count": counts}), **axes, **words),
         "path": chart.path(
@@ -88,10 +78,19 @@ def charts():
             pl.DataFrame({"rows": [a for a, _ in pairs], "columns": [b for _, b in pairs], "raad": np.linspace(60, 100, len(pairs))}),
             value="raad", **words,
         ),
-        "frontier": chart.frontier(releases(), x="Loss (100 - RAAD)", y="Expected correct matches", **words),
-        "frontier with a target": chart.frontier(
-            releases(), x="Loss (100 - RAAD)", y="Expected correct matches", chosen="TS20", target=(278.0, "Target: 10 % of uniques"), **words
+        "ranked": chart.ranked(pl.DataFrame({"rank": [1, 50, 2780], "risk": [0.04, 0.01, 0.002]}), **axes, **words),
+        "long path": chart.path(
+            pl.DataFrame({"model": [f"{place} lad:age" for place in range(41)], "z2": np.geomspace(6e4, 1, 41), "tau2": np.linspace(200, 240, 41)})
+            .with_columns(bic=1e5, parameters=120),
+            **words,
         ),
+        "many dots": chart.paired_dots(
+            pl.DataFrame({"key": many, "all": 299.2, "without": np.linspace(5, 280, len(many))}), names=("with all keys", "without this key"), **axes, **words
+        ),
+        "large matrix": chart.matrix(
+            pl.DataFrame({"rows": many[:-1], "columns": many[1:], "raad": np.linspace(90, 100, len(many) - 1)}), value="raad", **words
+        ),
+        **{f"map of {name}": risk_map(name, **axes, **words) for name in ("sixteen", "forty", "a far end", "a crowd")},
     }  # fmt: skip
 
 

@@ -93,6 +93,13 @@ BROKEN = {
         drawn('<text x="9" y="30">RS20</text><text x="20" y="32">RP20</text>'),
         '"RS20" on "RP20"',
     ),
+    "a line through a label": (
+        drawn(
+            '<g class="mark-rule role-mark"><line x1="0" y1="26" x2="90" y2="26"/></g>'
+            '<g class="label_wide"><text x="9" y="30">RS20</text></g>'
+        ),
+        'a line through "RS20"',
+    ),
     "a label that is cut": (drawn('<text x="290" y="30">Ethnicity</text>'), 'cuts "Ethnicity"'),
     "a label that is shortened": (drawn('<text x="9" y="30">Ethn…</text>'), 'cuts "Ethn…"'),
     "a faint axis": (drawn('<text x="9" y="30" fill="#999">10</text>'), 'faint: "10"'),
@@ -118,7 +125,7 @@ def test_a_whole_page_is_not_called_broken(tmp_path):
 
 def test_the_policy_of_a_page_lets_no_request_out_and_no_other_script_in(tmp_path):
     path = tmp_path / "page.html"
-    figure = Figure("A map.", charts()["frontier"])
+    figure = Figure("A map.", charts()["map of sixteen"])
     html = render("T", "L", [Section("S", (figure,))])
     added = "<script>window.added = true; fetch('https://example.org/')</script></main>"
     path.write_text(html.replace("</main>", added), encoding="utf-8")

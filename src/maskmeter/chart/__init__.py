@@ -5,8 +5,9 @@ Nothing is computed here but where labels stand.
 
 from maskmeter.chart.intervals import intervals
 from maskmeter.chart.look import DARK
-from maskmeter.chart.plain import bars, curves, matrix, paired_dots, path, scatter, signed_bars
+from maskmeter.chart.plain import bars, curves, path, ranked, scatter
 from maskmeter.chart.riskmap import frontier
+from maskmeter.chart.rows import matrix, paired_dots, signed_bars
 
 __all__ = [
     "DARK",
@@ -17,6 +18,7 @@ __all__ = [
     "matrix",
     "paired_dots",
     "path",
+    "ranked",
     "scatter",
     "signed_bars",
 ]

@@ -1,15 +1,53 @@
-"""Where the labels of points stand, so that none meets another."""
+"""Where labels stand, so that none meets another, a point or a line."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from math import cos, hypot, pi, sin
+from typing import TYPE_CHECKING, TypeVar
+from unicodedata import east_asian_width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
-LETTER, LINE = 7.5, 14.0  # width and height of a letter in pixels, a wide font's
-POINT = 6.0  # from the middle of a point to its edge, and a little more
+Name = TypeVar("Name", bound="Hashable")
+
+FONT, LINE = 12.0, 14.0  # size of the letters and height of a line in pixels
+# Widths of letters as shares of the font size: those of a wide font, and some more.
+_NARROW, _CAPITAL, _OTHER, _WIDE, _BOLD = 0.42, 0.79, 0.65, 1.0, 1.12
+_THIN, _BROAD = frozenset(" fijlrtIJ.,:;'|!()[]/-"), frozenset("mwMW%@&…—")
+EDGE = 8.0  # pixels between a chart's edge and its axes, in which labels may stand too
+POINT, RING = 6.0, 10.5  # from the middle of a point, or of a ring, to its edge, and a little more
+
+
+def text_width(text: str, *, bold: bool = False) -> float:
+    """Return how wide a text is at most, in pixels.
+
+    >>> round(text_width("RS20")), round(text_width("RS20", bold=True))
+    (35, 39)
+    """
+    return FONT * (_BOLD if bold else 1.0) * sum(map(_letter, text))
+
+
+def _letter(letter: str) -> float:
+    if letter in _BROAD or east_asian_width(letter) in "WF":
+        return _WIDE
+    if letter in _THIN:
+        return _NARROW
+    return _CAPITAL if letter.isupper() else _OTHER
+
+
+def shorten(text: str, letters: int) -> str:
+    """Return a text without its middle where it has too many letters: names often differ at the end.
+
+    >>> shorten("targeted swap of neighbourhood 20 %", 24), shorten("RS20", 24)
+    ('targeted swap o…ood 20 %', 'RS20')
+    """
+    if len(text) <= letters:
+        return text
+    tail = (letters - 1) // 3 + 1
+    return f"{text[: letters - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
 
 
 @dataclass(frozen=True)
@@ -23,69 +61,190 @@ class Box:
 
     def meets(self, other: Box) -> bool:
         """Return whether two rectangles share any of their area."""
-        beside = self.right <= other.left or other.right <= self.left
-        return not (beside or self.bottom <= other.top or other.bottom <= self.top)
+        return self.shared(other) > 0
+
+    def shared(self, other: Box) -> float:
+        """Return the area that two rectangles share."""
+        if self.right <= other.left or other.right <= self.left:
+            return 0.0
+        if self.bottom <= other.top or other.bottom <= self.top:
+            return 0.0
+        wide = min(self.right, other.right) - max(self.left, other.left)
+        return wide * (min(self.bottom, other.bottom) - max(self.top, other.top))
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A point or a straight line that no label may meet: shares of the width, pixels of the height."""
+
+    start: float
+    end: float
+    top: float
+    bottom: float
+    around: float = 2.0
+
+    def box(self, width: float) -> Box:
+        """Return the rectangle it takes on a chart of some width."""
+        left, right = sorted((self.start * width, self.end * width))
+        top, bottom = sorted((self.top, self.bottom))
+        near = self.around
+        return Box(left - near, top - near, right + near, bottom + near)
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a label stands beside its point."""
+    """A text that may stand so far from a place on the chart, whose `share` is that of the width.
 
+    `far` says that a line has to lead to it, `outside` that it may stand beyond the chart's edge.
+    """
+
+    text: str
+    share: float
+    y: float
     dx: float
     dy: float
     align: str
+    bold: bool = False
+    far: bool = False
+    outside: bool = False
+
+    @cached_property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the text."""
+        lines = self.text.split("\n")
+        return max(text_width(line, bold=self.bold) for line in lines), LINE * len(lines)
+
+    def box(self, width: float) -> Box:
+        """Return the rectangle of the text on a chart of some width."""
+        wide, high = self.size
+        left = self.share * width + self.dx
+        left -= wide * {"left": 0.0, "center": 0.5, "right": 1.0}[self.align]
+        return Box(left, self.y + self.dy - high / 2, left + wide, self.y + self.dy + high / 2)
+
+    def line(self, width: float) -> list[Box]:
+        """Return the rectangles along the line that leads to the label, if one does."""
+        steps = int(hypot(self.dx, self.dy) / 4) if self.far else 0
+        shares = [step / steps for step in range(1, steps)]
+        places = [(self.share * width + one * self.dx, self.y + one * self.dy) for one in shares]
+        return [Box(x - 2, y - 2, x + 2, y + 2) for x, y in places]
+
+    def meets(self, taken: Sequence[Box], size: tuple[float, float]) -> float:
+        """Return how much of it is on other things or, ten times worse, beyond the chart's edge."""
+        box = self.box(size[0])
+        inside = Box(-EDGE, 0, size[0] + EDGE, size[1] + EDGE)
+        beyond = 0.0 if self.outside else box.shared(box) - box.shared(inside)
+        return sum(map(box.shared, taken)) + 10 * round(beyond, 6)
 
 
-# Above to the right first, clear of the line that goes on to the right; then around the point.
-SPOTS = (
-    Spot(7, -11, "left"),
-    Spot(9, 0, "left"),
-    Spot(7, 11, "left"),
-    Spot(-9, 0, "right"),
-    Spot(-7, -11, "right"),
-    Spot(-7, 11, "right"),
-    Spot(0, -16, "center"),
-    Spot(0, 16, "center"),
+@dataclass(frozen=True)
+class Label:
+    """Spots for a label, the better ones first.
+
+    One that `must` stand takes the spot that meets least, where none is free.
+    """
+
+    spots: tuple[Spot, ...]
+    must: bool = False
+
+    @classmethod
+    def beside(
+        cls, texts: Sequence[str], at: tuple[float, float], *, chosen: bool = False
+    ) -> Label:
+        """Return the label of a point: one of some texts. The chosen one may stand further away."""
+        share, y = at
+        ways = {False: _near(RING if chosen else POINT), True: _far() if chosen else []}
+        spots = (
+            Spot(text, share, y, dx, dy, align, bold=chosen, far=far)
+            for far, around in ways.items()
+            for text in texts
+            for dx, dy, align in around
+        )
+        return cls(tuple(spots), must=chosen)
+
+    @classmethod
+    def along(cls, texts: Sequence[str], height: float) -> Label:
+        """Return the label of a level line across the chart, one of some texts.
+
+        It stands above the line or below it, from left to right, else at its end outside the chart.
+        """
+        spots = []
+        for text in texts:
+            off = LINE * len(text.split("\n")) / 2 + 3
+            for dy in (-off, off):
+                spots += [Spot(text, share, height, dx, dy, align) for share, dx, align in _ALONG]
+        spots.append(Spot(texts[-1], 1.0, height, 6.0, 0.0, "left", outside=True))
+        return cls(tuple(spots), must=True)
+
+
+_ALONG = (
+    (0.0, 4.0, "left"),
+    (1.0, -4.0, "right"),
+    *((share / 10, 0.0, "center") for share in (5, 4, 6, 3, 7, 2, 8)),
 )
 
 
+def _near(radius: float) -> list[tuple[float, float, str]]:
+    """Return the ways around a point: above to the right first, clear of the line to the right."""
+    beside, aslant, over = radius + 3, radius + 1, radius + 5
+    return [
+        (aslant, -over, "left"),
+        (beside, 0, "left"),
+        (aslant, over, "left"),
+        (-beside, 0, "right"),
+        (-aslant, -over, "right"),
+        (-aslant, over, "right"),
+        (0, -over - 5, "center"),
+        (0, over + 5, "center"),
+    ]
+
+
+def _far() -> list[tuple[float, float, str]]:
+    """Return ways on rings around a point, the nearer rings first."""
+    ways: list[tuple[float, float, str]] = []
+    for radius in (24, 34, 46, 60, 80, 105, 135, 170, 210, 260, 320):
+        for number in range(24):
+            side = -1 if number % 2 else 1  # to either side of the way above to the right
+            turn = side * ((number + 1) // 2) * pi / 12 - pi / 4
+            dx, dy = radius * cos(turn), radius * sin(turn)
+            align = "center" if abs(dx) < abs(dy) / 3 else "left" if dx > 0 else "right"
+            ways.append((round(dx), round(dy), align))
+    return ways
+
+
 def place(
-    points: Sequence[tuple[float, float]],
-    labels: Sequence[str],
+    labels: Mapping[Name, Label],
+    things: Sequence[Thing],
     *,
-    size: tuple[float, float],
-    taken: Sequence[Box] = (),
-) -> list[Spot | None]:
-    """Return a spot for the label of each point, or None where there is no room for it.
+    widths: Sequence[float],
+    height: float,
+) -> dict[Name, Spot]:
+    """Return a spot for each label for which there is room: those that come first choose first.
 
-    Those that come first choose first. `taken` is where no label may stand.
+    A spot is free if it meets nothing on charts of all these widths.
 
-    >>> place([(50, 50), (62, 50)], ["one", "two"], size=(200, 100))
-    [Spot(dx=-9, dy=0, align='right'), Spot(dx=7, dy=-11, align='left')]
+    >>> at = {"one": (0.25, 50.0), "two": (0.31, 50.0)}
+    >>> things = [Thing(x, x, y, y, POINT) for x, y in at.values()]
+    >>> labels = {text: Label.beside([text], one) for text, one in at.items()}
+    >>> found = place(labels, things, widths=[200], height=100)
+    >>> [(spot.dx, spot.dy, spot.align) for spot in found.values()]
+    [(-9.0, 0, 'right'), (7.0, -11.0, 'left')]
     """
-    around = [Box(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
-    boxes = [*taken, *around]
-    found: list[Spot | None] = []
-    for (x, y), label in zip(points, labels, strict=True):
-        room = (
-            (spot, box)
-            for spot, box in _around(x, y, label)
-            if box.left >= 0
-            and box.top >= 0
-            and box.right <= size[0]
-            and box.bottom <= size[1]
-            and not any(box.meets(other) for other in boxes)
-        )
-        spot, box = next(room, (None, None))
-        found.append(spot)
-        if box is not None:
-            boxes.append(box)
+    taken = {width: [thing.box(width) for thing in things] for width in widths}
+    found: dict[Name, Spot] = {}
+    for name, label in labels.items():
+        best, least = None, float("inf") if label.must else 0.0
+        for spot in label.spots:
+            met = 0.0
+            for width, boxes in taken.items():
+                met += spot.meets(boxes, (width, height))
+                if met > least:
+                    break
+            else:
+                best, least = spot, met
+            if not met:
+                break
+        if best is not None:
+            found[name] = best
+            for width, boxes in taken.items():
+                boxes += [best.box(width), *best.line(width)]
     return found
-
-
-def _around(x: float, y: float, label: str) -> Iterator[tuple[Spot, Box]]:
-    """Yield each spot around a point and the rectangle that the label has there."""
-    wide = LETTER * len(label)
-    for spot in SPOTS:
-        left = x + spot.dx - wide * {"left": 0.0, "center": 0.5, "right": 1.0}[spot.align]
-        yield spot, Box(left, y + spot.dy - LINE / 2, left + wide, y + spot.dy + LINE / 2)

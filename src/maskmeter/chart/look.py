@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import cycle as endless
 from itertools import islice
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from maskmeter.chart.labels import shorten
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Sized
+    from collections.abc import Iterable, Mapping, Sequence, Sized
+
+    import altair as alt
 
 Chart: TypeAlias = Any  # one of Altair's classes, which its own types do not tell apart
 
@@ -26,22 +33,36 @@ DARK = {
     SERIES[5]: "#d9bb55",
 }
 WIDTH = 560  # without the axes; a page draws it narrower where there is less room
-# Long names go over several lines of so many letters.
-LETTERS = 20
-LINES = rf"split(trim(replace(datum.label, /(.{{1,{LETTERS}}})(\s+|$)/g, '$1\n')), '\n')"
+TITLE, SUBTITLE = 70, 90  # letters that titles have in a line
+LETTERS, LINES = 20, 2  # of a name beside its row
+MANY = 15  # rows, from which on each name has one line
 
 
-def titled(drawn: Chart, title: str, subtitle: str, *, height: int, width: int = WIDTH) -> Chart:
-    """Return a chart with its titles, and with both as what a screen reader says of it."""
-    return drawn.properties(**words(title, subtitle), width=width, height=height)
+def titled(drawn: Chart, title: str, *subtitles: str, height: int, width: int = WIDTH) -> Chart:
+    """Return a chart with its titles, and with them as what a screen reader says of it."""
+    return drawn.properties(**words(title, *subtitles), width=width, height=height)
 
 
-def words(title: str, subtitle: str) -> dict[str, Any]:
-    """Return the titles of a chart, and both as what a screen reader says of it."""
+def words(title: str, *subtitles: str) -> dict[str, Any]:
+    """Return the titles of a chart, and all of them as what a screen reader says of it.
+
+    Titles that are wider than a chart go over several lines.
+    """
     import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
 
-    told = " ".join(f"{one.rstrip('.')}." for one in (title, subtitle) if one)
-    return {"title": alt.Title(title, subtitle=subtitle, anchor="start"), "description": told}
+    said = [one for one in subtitles if one]
+    under = said[0] if len(said) == 1 else _sentences(said)
+    drawn = alt.Title(_wrapped(title, TITLE), subtitle=_wrapped(under, SUBTITLE), anchor="start")
+    return {"title": drawn, "description": _sentences([title, *said])}
+
+
+def _sentences(said: Iterable[str]) -> str:
+    return " ".join(f"{one.rstrip('.')}." for one in said if one)
+
+
+def _wrapped(text: str, letters: int) -> str | list[str]:
+    lines = wrap(text, letters)
+    return lines if len(lines) > 1 else text
 
 
 def tip(title: str) -> str:
@@ -53,13 +74,58 @@ def tip(title: str) -> str:
     return " ".join(title.replace("\\", "\\\\").split())
 
 
-def row_height(names: Iterable[object]) -> int:
-    """Return how high a row of a chart is, whose names may need two lines.
+def at_ticks(values: Sequence[float], **others: Any) -> alt.Axis:  # noqa: ANN401 - Altair's own
+    """Return an axis with these ticks: Vega leaves some out unless it is told how many there are."""
+    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
 
-    >>> row_height(["North", "South"]), row_height(["The City and County of Somewhere"])
-    (22, 36)
+    return alt.Axis(values=values, tickCount=len(values), format=",.4~f", **others)
+
+
+def named_rows(names: Sequence[str]) -> tuple[alt.Axis, int]:
+    """Return the axis of a chart with a row for each name, and how high a row is.
+
+    Long names go over two lines, or one if there are many, without their middle if need be: tables
+    have them in full.
     """
-    return 36 if any(len(str(name)) > LETTERS for name in names) else 22
+    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+
+    letters, lines = (LETTERS, LINES) if len(names) <= MANY else (LETTERS + 4, 1)
+    written = {name: over_lines(name, letters, lines) for name in names}
+    high = 36 if any(len(one) > 1 for one in written.values()) else 22
+    return alt.Axis(labelExpr=called(written), labelLimit=0), high
+
+
+def over_lines(name: str, letters: int, lines: int) -> list[str]:
+    """Return a name over no more than so many lines, without its middle where it is longer.
+
+    >>> over_lines("The City and County of Somewhere", 20, 2)
+    ['The City and County', 'of Somewhere']
+    >>> over_lines("Place of residence at the time of the second interview", 20, 2)
+    ['Place of residence', 'at the…ond interview']
+    >>> over_lines("economic_activity_of_the_reference_person", 24, 1)
+    ['economic_activi…e_person']
+    """
+    for most in range(letters * lines, letters - 1, -1):
+        found = _broken(shorten(" ".join(name.split()), most), letters)
+        if len(found) <= lines:
+            break
+    return found
+
+
+def _broken(name: str, letters: int) -> list[str]:
+    """Return a name over lines that end after a word or, in names of columns, after a _."""
+    lines = [""]
+    for word in re.split(r"(?<=[_ ])", name):
+        if lines[-1] and len((lines[-1] + word).rstrip()) > letters:
+            lines.append("")
+        lines[-1] += word
+    return [part for line in lines for part in wrap(line, letters) or [""]]
+
+
+def called(written: Mapping[str, list[str]]) -> str:
+    """Return the expression that writes such lines for each value of an axis."""
+    names, lines = json.dumps(list(written)), json.dumps(list(written.values()))
+    return f"{lines}[indexof({names}, datum.value)]"
 
 
 def cycle(choices: Sequence[str], values: Sized) -> list[str]:

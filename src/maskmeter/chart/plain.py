@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from math import log1p
 from typing import TYPE_CHECKING
 
+from maskmeter.chart.labels import shorten
 from maskmeter.chart.look import (
     INK,
-    LINES,
     SERIES,
     SHAPES,
     SOFT,
     WIDTH,
+    at_ticks,
+    called,
     cycle,
-    row_height,
     tip,
     titled,
     words,
 )
 
 if TYPE_CHECKING:
+    import altair as alt
     import polars as pl
 
     from maskmeter.chart.look import Chart
+
+Z95 = 1.96  # a model whose z2 is nearer to 0 is not rejected at 5 %
+WIDE = 7.5  # a log scale, in powers of e, on which only powers of ten have room
+NAMED = 12  # models whose terms can be read along an axis
 
 
 def bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Chart:
@@ -52,42 +59,92 @@ def bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> C
     return titled(drawn + counts, title, subtitle, height=17 * len(frame))
 
 
+def ranked(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Chart:
+    """Return the curve of `risk` against `rank`, for risks that all fall into one bin."""
+    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+
+    base = alt.Chart(frame).encode(
+        x=alt.X("rank:Q", title=x, axis=alt.Axis(tickCount=5, tickMinStep=1, format=",d")),
+        y=alt.Y("risk:Q", title=y, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5)),
+        tooltip=[
+            alt.Tooltip("rank:Q", title=tip(x), format=","),
+            alt.Tooltip("risk:Q", title=tip(y), format=".3g"),
+        ],
+    )
+    points = base.mark_point(color=INK, filled=True, size=18, opacity=1)
+    drawn = base.mark_area(color=INK, opacity=0.2, line={"color": INK}) + points
+    return titled(drawn, title, subtitle, height=240)
+
+
 def path(frame: pl.DataFrame, *, title: str, subtitle: str) -> Chart:
-    """Return z2 above tau2 along the `model`s of a search, each named by the term it added."""
+    """Return z2 above tau2 along the `model`s of a search, each named by the term it added.
+
+    A band shows where z2 says that a model fits. Many models are numbered, not named.
+    """
     import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
 
     base = alt.Chart(frame, width=WIDTH, height=160)
-    ticks = [-100, -10, -2, 0, 2, 10, 100, 1000]
-    rows = []
-    for name, named, axis, scale, shown in (
-        (
-            "z2",
-            "z2, log scale",
-            alt.Axis(values=ticks, labelOverlap="greedy", format="d"),
-            alt.Scale(type="symlog"),
-            False,
-        ),
-        ("tau2", "tau2", alt.Axis(tickCount=5), alt.Scale(zero=False), True),
-    ):
-        line = base.mark_line(color=INK, point={"color": INK}).encode(
-            x=alt.X(
-                "model:N",
-                sort=None,
-                title="Term added" if shown else None,
-                axis=alt.Axis(labels=shown, ticks=shown, labelAngle=-40),
-            ),
-            y=alt.Y(f"{name}:Q", title=named, axis=axis, scale=scale),
-            tooltip=[
-                alt.Tooltip("model:N", title="added"),
-                alt.Tooltip("z2:Q", format=".2f"),
-                alt.Tooltip("tau2:Q", format=",.1f"),
-                alt.Tooltip("bic:Q", title="BIC", format=",.0f"),
-                alt.Tooltip("parameters:Q", format=","),
-            ],
-        )
-        zero = base.mark_rule(color=SOFT, strokeDash=[4, 4]).encode(y=alt.datum(0))
-        rows.append(line if shown else zero + line)
+    band = base.transform_aggregate(n="count()").mark_rect(color=INK, opacity=0.15)
+    band = band.encode(y=alt.datum(-Z95), y2=alt.datum(Z95))
+    zero = base.mark_rule(color=SOFT, strokeDash=[4, 4]).encode(y=alt.datum(0))
+    found = frame["z2"].drop_nulls().drop_nans()
+    ends = [1.2 * one for one in (-Z95, Z95, *found)]
+    scale = alt.Scale(type="symlog", domain=[min(ends), max(ends)], nice=False)
+    axis = at_ticks(z_ticks(min(ends), max(ends)), labelOverlap="greedy", grid=True)
+    fit = alt.Y("z2:Q", title="z2, log scale", axis=axis, scale=scale)
+    risk = alt.Y("tau2:Q", title="tau2", axis=alt.Axis(tickCount=5), scale=alt.Scale(zero=False))
+    rows = [
+        band + zero + _along(base, fit, _models(frame, shown=False)),
+        _along(base, risk, _models(frame, shown=True)),
+    ]
     return alt.vconcat(*rows).properties(**words(title, subtitle))
+
+
+def _along(base: Chart, y: alt.Y, x: alt.X) -> Chart:
+    """Return a line of a figure along the models of a search."""
+    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+
+    return base.mark_line(color=INK, point={"color": INK}).encode(
+        x=x,
+        y=y,
+        tooltip=[
+            alt.Tooltip("model:N", title="added"),
+            alt.Tooltip("z2:Q", format=".2f"),
+            alt.Tooltip("tau2:Q", format=",.1f"),
+            alt.Tooltip("bic:Q", title="BIC", format=",.0f"),
+            alt.Tooltip("parameters:Q", format=","),
+        ],
+    )
+
+
+def _models(frame: pl.DataFrame, *, shown: bool) -> alt.X:
+    """Return the axis of the models: the term that each added or, of many, how many were added."""
+    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+
+    models = frame["model"].to_list()
+    if len(models) <= NAMED:
+        title, written = "Term added", {one: [shorten(one, 24)] for one in models}
+        axis = alt.Axis(labelAngle=-40, labelLimit=0)
+    else:
+        title, written = "Terms added", {one: [str(place)] for place, one in enumerate(models)}
+        axis = alt.Axis(labelAngle=0, labelOverlap="parity", labelSeparation=6)
+    axis.labels, axis.labelExpr = shown, called(written)
+    return alt.X("model:N", sort=None, title=title if shown else None, axis=axis)
+
+
+def z_ticks(low: float, high: float) -> list[float]:
+    """Return ticks for z2 on its log scale: 0, the ends of the band and round numbers beyond.
+
+    >>> z_ticks(-2.35, 61.0)
+    [-1.96, 0.0, 1.96, 10.0, 30.0]
+    """
+    wide = log1p(high) + log1p(-low)
+    digits = (1, 3) if wide < WIDE else (1,)
+    far = [float(f"{digit}e{power}") for power in range(1, 12) for digit in digits]
+    sides = [Z95, *([5.0] if wide < WIDE / 2 else []), *far]
+    return [
+        one for one in (*(-side for side in reversed(sides)), 0.0, *sides) if low <= one <= high
+    ]
 
 
 def scatter(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Chart:
@@ -129,7 +186,7 @@ def curves(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) ->
                 "max(matches):Q",
                 title=y,
                 scale=alt.Scale(type="symlog"),
-                axis=alt.Axis(values=[0, *steps], format=",d"),
+                axis=at_ticks([0, *steps], labelOverlap="greedy"),
             ),
             color=alt.Color(
                 "error:N", legend=key, scale=alt.Scale(domain=kinds, range=cycle(SERIES, kinds))
@@ -145,83 +202,3 @@ def curves(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) ->
         )
     )
     return titled(drawn, title, subtitle, height=300)
-
-
-def signed_bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Chart:
-    """Return a horizontal bar to either side of 0 for each row: first its name, then its value."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
-
-    name, value = frame.columns
-    drawn = (
-        alt.Chart(frame)
-        .mark_bar(color=INK)
-        .encode(
-            x=alt.X(f"{value}:Q", title=x, axis=alt.Axis(tickCount=5)),
-            y=alt.Y(f"{name}:N", title=y or None, sort=None, axis=alt.Axis(labelExpr=LINES)),
-            tooltip=[
-                alt.Tooltip(f"{name}:N", title=tip(y or name)),
-                alt.Tooltip(f"{value}:Q", title=tip(x), format=".3g"),
-            ],
-        )
-    )
-    return titled(drawn, title, subtitle, height=row_height(frame[name]) * len(frame))
-
-
-def paired_dots(
-    frame: pl.DataFrame, *, names: tuple[str, str], x: str, y: str, title: str, subtitle: str
-) -> Chart:
-    """Return two joined dots for each row: first the row's name, then the values called `names`.
-
-    For one, the risk with all keys beside the risk once a key is left out.
-    """
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
-
-    row, *values = frame.columns
-    called = dict(zip(values, names, strict=True))
-    long = frame.rename(called).unpivot(index=row, variable_name="which", value_name="value")
-    key = alt.Legend(title=None)
-    base = alt.Chart(long).encode(
-        x=alt.X("value:Q", title=x, axis=alt.Axis(tickCount=5)),
-        y=alt.Y(f"{row}:N", title=y or None, sort=None, axis=alt.Axis(grid=True, labelExpr=LINES)),
-    )
-    lines = base.mark_line(color=SOFT, strokeWidth=2).encode(detail=f"{row}:N")
-    dots = base.mark_point(size=90, filled=True, opacity=1).encode(
-        color=alt.Color("which:N", legend=key, scale=alt.Scale(domain=names, range=[SOFT, INK])),
-        shape=alt.Shape(
-            "which:N", legend=key, scale=alt.Scale(domain=names, range=["diamond", "circle"])
-        ),
-        tooltip=[
-            alt.Tooltip(f"{row}:N", title=tip(y or row)),
-            alt.Tooltip("which:N", title="risk"),
-            alt.Tooltip("value:Q", title=tip(x), format=",.4~g"),
-        ],
-    )
-    return titled(lines + dots, title, subtitle, height=(6 + row_height(frame[row])) * len(frame))
-
-
-def matrix(frame: pl.DataFrame, *, value: str, title: str, subtitle: str) -> Chart:
-    """Return a square for each pair of `rows` and `columns`, shaded and labelled by its value."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
-
-    base = alt.Chart(frame).encode(
-        x=alt.X("columns:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40, labelExpr=LINES)),
-        y=alt.Y("rows:N", title=None, sort=None, axis=alt.Axis(labelExpr=LINES)),
-    )
-    low, high = float(frame[value].min()), float(frame[value].max())  # type: ignore[arg-type]
-    dark = low + (high - low) / 4  # white can be read on the darkest quarter only
-    squares = base.mark_rect().encode(
-        color=alt.Color(f"{value}:Q", scale=alt.Scale(scheme="blues", reverse=True), legend=None),
-        tooltip=["rows:N", "columns:N", alt.Tooltip(f"{value}:Q", format=".1f")],
-    )
-    labels = base.mark_text().encode(
-        text=alt.Text(f"{value}:Q", format=".1f"),
-        color=alt.condition(f"datum['{value}'] <= {dark}", alt.value("white"), alt.value("black")),
-    )
-    wide = min(64 * frame["columns"].n_unique(), WIDTH)
-    return titled(
-        squares + labels,
-        title,
-        subtitle,
-        width=wide,
-        height=max(32, row_height(frame["rows"])) * frame["rows"].n_unique(),
-    )

@@ -207,7 +207,7 @@ class LoglinearSearch(InWords):
         return chart.path(
             self.to_frame().with_columns(model=pl.Series(names)),
             title="Search for a log-linear model",
-            subtitle=f"{counted(len(self.path), 'model')}; z2 near 0 means a good fit",
+            subtitle=f"{counted(len(self.path), 'model')}; in the band, z2 within ±1.96, the fit is good",
         )
 
 

@@ -154,6 +154,9 @@ def render(
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.tests["of"] = lambda block, kind: type(block).__name__ == kind
+    environment.filters["in_line"] = lambda words: (
+        words if isinstance(words, str) else " ".join(words)
+    )
     top = Top(top) if isinstance(top, str) else top
     blocks = [*top.blocks, *(block for section in sections for block in section.blocks)]
     specs = [_spec(figure.chart) for figure in figures(blocks)]

@@ -7,7 +7,8 @@ const ink = "#1b2a33", soft = "#55636b", line = "#d5dbdf";
 const config = {
   font: font, background: "transparent", aria: false, view: {stroke: null},
   axis: {labelColor: ink, titleColor: ink, titleFontWeight: 600, domainColor: soft, tickColor: soft,
-    gridColor: line, labelFontSize: 12, titleFontSize: 12, titlePadding: 8, labelLimit: 220},
+    gridColor: line, labelFontSize: 12, titleFontSize: 12, titlePadding: 8, labelLimit: 220,
+    labelSeparation: 4},
   legend: {orient: "top", labelColor: ink, titleColor: ink, labelFontSize: 12, symbolSize: 80},
   title: {color: ink, subtitleColor: soft, fontSize: 14, subtitleFontSize: 12, offset: 12},
   text: {font: font, fontSize: 12},
@@ -21,11 +22,18 @@ async function draw(chart, given) {
   const options = {renderer: "svg", actions: false, config: inStyle(config)};
   options.config.legend.columns = Math.max(Math.floor(chart.clientWidth / 150), 1);
   chart.setAttribute("aria-busy", "true");
-  for (let attempt = 0; attempt < 3; attempt += 1) {
+  for (let attempt = 0; attempt < 4; attempt += 1) {
     await vegaEmbed(chart.firstElementChild, spec, options);
     // Labels need room of their own, and how much is known once they are drawn.
-    const excess = chart.querySelector("svg").width.baseVal.value - chart.clientWidth;
+    const svg = chart.querySelector("svg"), wide = svg.width.baseVal.value;
+    const excess = wide - chart.clientWidth;
     if (excess <= 0) break;
+    const {left, width} = svg.getBoundingClientRect(), legend = svg.querySelector(".role-legend");
+    const end = legend ? (legend.getBoundingClientRect().right - left) * wide / width : 0;
+    if (end > chart.clientWidth && options.config.legend.columns > 1) {
+      options.config.legend.columns = 1;
+      continue;
+    }
     for (const part of spec.vconcat ?? [spec]) part.width = Math.max(part.width - Math.ceil(excess), 80);
     if (square) spec.height = spec.width;
   }
