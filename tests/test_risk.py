@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -224,6 +226,25 @@ def test_the_plot_draws_bins_and_holds_no_record():
     assert sum(row["count"] for row in data) == risk.uniques
     assert set(data[0]) == {"low", "high", "count"}
     assert "0.5 expected correct matches" in spec["description"]
+
+
+def test_risks_that_would_fill_one_bar_are_drawn_as_a_falling_curve():
+    space = mm.KeySpace([mm.Key("place", range(500))])
+    everyone = np.repeat(np.arange(500), np.arange(500) + 40)[:, None]
+    sample = mm.Microdata(space, np.arange(500)[:, None], fraction=0.01)
+    risk = mm.exact_risk(sample, mm.KeyTable.of(space, everyone))
+    spec = risk.plot(subtitle="All below a twentieth").to_dict()
+    (data,) = spec["datasets"].values()
+
+    assert (risk.distribution()["count"] > 0).sum() == 1
+    assert len(data) == 200
+    assert (data[0], data[-1]) == ({"rank": 1, "risk": 1 / 40}, {"rank": 500, "risk": 1 / 539})
+    assert all(a["risk"] > b["risk"] for a, b in pairwise(data))
+    assert spec["title"]["subtitle"] == "All below a twentieth"
+    few = replace(risk, by_cell=np.array([0.3]), records=np.array([0]))
+    assert few.ranked().to_dicts() == [{"rank": 1, "risk": 0.3}]
+    none = replace(risk, by_cell=np.array([]), records=np.array([], dtype=np.int64))
+    assert set(none.plot().to_dict()["layer"][0]["encoding"]) >= {"x", "y", "y2"}
 
 
 def test_a_notebook_shows_the_summary_as_escaped_html():

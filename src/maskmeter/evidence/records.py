@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskmeter import chart
 from maskmeter._plural import counted
 from maskmeter.evidence.words import matches, percent, titled
 from maskmeter.page import Beside, Figure, Fold, Table
@@ -34,13 +33,8 @@ def record_blocks(found: Assessment) -> Iterator[Block]:
     )
     caption = "Unique records by the probability that a match is right"
     table = Table(caption, ("probability", "unique records", "share"), rows)
-    drawn = chart.bars(
-        worst.risk.distribution(),
-        x="Probability that a unique match is right",
-        y="Unique records",
-        title="Risk of single records",
-        subtitle=f"{matches(worst.risk.total)} correct matches to expect",
-    )
+    told = f"{matches(worst.risk.total)} correct matches to expect"
+    drawn = worst.risk.plot(title="Risk of single records", subtitle=told)
     yield Beside(Figure("Distribution of risk over sample uniques", drawn), table)
     yield Fold("The unique records with the most risk", (_riskiest(worst, found),))
     yield Fold("Where the risk is, by category", (_where(worst, found),))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from maskmeter.loglinear import LoglinearSearch
     from maskmeter.microdata import Microdata
 
+_MOST_RANKS = 200  # that a curve of the risk is drawn at
+
 
 @dataclass(frozen=True, eq=False)
 class Risk(InWords):
@@ -160,16 +162,27 @@ class Risk(InWords):
             counts = np.append(self.negative, counts)
         return pl.DataFrame({"low": low, "high": high, "count": counts})
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
-        """Return an Altair histogram of the risk of the sample uniques."""
-        return chart.bars(
-            self.distribution(),
-            x="Probability that a unique match is right",
-            y="Sample uniques",
-            title=self.measure,
-            subtitle=f"{self.total:.1f} expected correct matches among"
-            f" {counted(self.uniques, 'unique')}",
-        )
+    def ranked(self) -> pl.DataFrame:
+        """Return the risk of the sample uniques from the most to the least, at 200 ranks at most."""
+        falling = np.sort(self.by_cell)[::-1]
+        spread = np.linspace(1, self.uniques, min(self.uniques, _MOST_RANKS))
+        ranks = np.rint(spread).astype(np.int64)
+        return pl.DataFrame({"rank": ranks, "risk": falling[ranks - 1]})
+
+    def plot(self, *, title: str = "", subtitle: str = "") -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+        """Return an Altair histogram of the risk of the sample uniques.
+
+        If one bar would hold them all, it is the curve of their risks from the most to the least.
+        """
+        among = counted(self.uniques, "unique")
+        told = f"{self.total:.1f} expected correct matches among {among}"
+        words = {"title": title or self.measure, "subtitle": subtitle or told}
+        probability = "Probability that a unique match is right"
+        bins = self.distribution()
+        if self.uniques and (bins["count"] > 0).sum() == 1:
+            across = "Sample uniques, from the most risk to the least"
+            return chart.ranked(self.ranked(), x=across, y=probability, **words)
+        return chart.bars(bins, x=probability, y="Sample uniques", **words)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
