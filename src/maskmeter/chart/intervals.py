@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskmeter.chart.look import CHOSEN, INK, LINES, SOFT, row_height, titled
+from maskmeter.chart.look import CHOSEN, INK, SOFT, named_rows, titled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +19,8 @@ def intervals(
     import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
 
     base = alt.Chart(frame)
-    rows = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelExpr=LINES))
+    axis, high = named_rows(frame["name"].to_list())
+    rows = alt.Y("name:N", title=None, sort=None, axis=axis)
     told = [alt.Tooltip(f"{name}:Q", format=",.1f") for name in ("risk", "low", "high")]
     line = base.mark_rule(color=SOFT, strokeWidth=2).encode(x="low:Q", x2="high:Q", y=rows)
     dots = base.mark_point(color=INK, filled=True, size=90, opacity=1).encode(
@@ -35,5 +36,4 @@ def intervals(
         aim = alt.Chart().mark_rule(color=CHOSEN, strokeDash=[4, 4]).encode(x=alt.datum(target))
         layers.insert(0, aim)
         subtitle = f"{subtitle}; the dashed line is the target"
-    height = (row_height(frame["name"]) + 14) * len(frame)
-    return titled(alt.layer(*layers), title, subtitle, height=height)
+    return titled(alt.layer(*layers), title, subtitle, height=(high + 14) * len(frame))

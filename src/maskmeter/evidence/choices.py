@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from maskmeter.evidence.assessment import Assessment
     from maskmeter.page import Block
     from maskmeter.riskutility import RiskUtilityMap
+    from maskmeter.riskutility.target import Target
 
 
 def choice_blocks(found: Assessment) -> Iterator[Block]:
@@ -57,14 +58,16 @@ def option_blocks(options: RiskUtilityMap, *, chosen: str = "") -> Iterator[Bloc
         yield Text(str(caution), "Caution")
 
 
-def level(found: Assessment) -> tuple[float, str] | None:
+def target_line(
+    options: RiskUtilityMap, target: Target | None, uniques: int | None
+) -> tuple[float, str] | None:
     """Return the line of the target, where it is the same for all releases or nearly so.
 
-    A share allows a number of matches that goes with the uniques of a release, and of a scenario.
+    A share allows a number of matches that goes with the uniques of a release, and of a scenario:
+    without `uniques` it has no line.
     """
-    if found.target is None or (found.target.total is None and len(found.scenarios) > 1):
+    if target is None or (target.total is None and uniques is None):
         return None
-    estimated = found.options is not None and not found.options.exact
-    upper = estimated and found.target.by == "upper"
+    upper = not options.exact and target.by == "upper"
     words = "target for the upper end of the interval" if upper else "target"
-    return found.target.most(found.worst.risk.uniques), words
+    return target.most(uniques or 0), words

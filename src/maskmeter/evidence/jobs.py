@@ -10,7 +10,7 @@ import msgspec
 from maskmeter._random import seed_of
 from maskmeter.errors import PlanError, without_warnings
 from maskmeter.evidence.assessment import assess
-from maskmeter.evidence.choices import map_figure, option_blocks
+from maskmeter.evidence.choices import map_figure, option_blocks, target_line
 from maskmeter.evidence.figures import comparison_figures, encoded
 from maskmeter.evidence.overwriting import beside, check_file
 from maskmeter.evidence.pack import (
@@ -34,6 +34,7 @@ from maskmeter.plan.steps import matrix_of, plan_of
 from maskmeter.plan.task import OWN_STEPS
 from maskmeter.riskutility import compare, find_release
 from maskmeter.riskutility.comparison import UNCHANGED
+from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,13 +128,14 @@ def run_compare(
         own = {OWN_STEPS: protect(task.sample, task.steps, rng=seed)} if task.steps else {}
     options = _compared(task, own, seed, announce)
     announce(STEPS[4])
+    line = target_line(options, task.target, _uniques(task))
     listed = [
-        Section("The candidates", (map_figure(options), *option_blocks(options))),
+        Section("The candidates", (map_figure(options, target=line), *option_blocks(options))),
         Section("What was compared", tuple(keys_blocks(task.sample, task.scenarios or {}))),
     ]
     with all_or_none(folder, None) as unfinished:
         title = settings.title or "Risk and information loss of the candidates"
-        lead = Top(options.summary().split("\n")[1])
+        lead = Top(options.headline, under=options.summary().split("\n")[1])
         write_page(unfinished / "comparison.html", title, lead, listed, AGENCY_ONLY)
         write_private(unfinished / "comparison.json", encoded(comparison_figures(options)))
         if settings.charts is not None:
@@ -255,6 +257,15 @@ def _compared(
             rng=seed,
             progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
         )
+
+
+def _uniques(task: Task) -> int | None:
+    """Return how many records of the file are unique on what an intruder knows; None of several."""
+    known = [] if task.scenarios is None else list(task.scenarios.values())
+    if len(known) > 1:
+        return None
+    seen = task.sample.project(known[0]) if known else task.sample
+    return len(KeyTable.of(seen.space, seen.codes).uniques())
 
 
 def _check_comparable(task: Task, what: str) -> None:

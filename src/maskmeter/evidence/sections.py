@@ -10,7 +10,7 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._plural import counted
 from maskmeter.evidence.assessment import HALF
-from maskmeter.evidence.choices import choice_blocks, level, map_figure
+from maskmeter.evidence.choices import choice_blocks, map_figure, target_line
 from maskmeter.evidence.records import record_blocks
 from maskmeter.evidence.words import (
     GLOSSARY,
@@ -92,7 +92,9 @@ def _first(found: Assessment) -> Block:
 def _picture(found: Assessment) -> Figure:
     """Return the map of the candidates, or where there are none the risk before and after."""
     if found.options is not None:
-        return map_figure(found.options, chosen=found.chosen, target=level(found))
+        uniques = None if len(found.scenarios) > 1 else found.worst.risk.uniques
+        line = target_line(found.options, found.target, uniques)
+        return map_figure(found.options, chosen=found.chosen, target=line)
     rows = []
     for one in found.scenarios:
         for when, risk in (("unprotected", one.before), ("protected", one.risk)):

@@ -47,6 +47,7 @@ AXES = {
     "bvr": "Mean change of between-row variances (%)",
 }
 _FEW_TABLES = 6  # that a summary names
+_LINE = 70  # letters of labels that a line has room for
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,22 +107,31 @@ class RiskUtilityMap(InWords):
         ]
         return "\n".join(lines)
 
-    def plot(
-        self, *, chosen: str = "", target: tuple[float, str] | None = None, rates: bool = True
-    ) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    @property
+    def headline(self) -> str:
+        """How many of the releases are on the frontier, in one line."""
+        number = len(self.frontier)
+        return f"{number} of {len(self.points)} releases {'is' if number == 1 else 'are'} on the frontier."
+
+    def _best(self) -> str:
+        """Return the labels on the frontier, or their number where they are too many for a line."""
+        named = ", ".join(self.frontier)
+        many = f"{len(self.frontier)} of {len(self.points)} releases"
+        return named if len(named) <= _LINE else many
+
+    def plot(self, *, chosen: str = "", target: tuple[float, str] | None = None) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair chart of the map with its frontier.
 
         `chosen` is the label of a release to stand out, `target` a level of risk to draw a line at
-        and the words on it; without `rates` the chart does not hold how many records were changed.
+        and the words on it.
         """
-        frame = self.to_frame()
         kind = "Expected" if self.exact else "Estimated"
         return chart.frontier(
-            frame if rates else frame.drop("changed", "share"),
+            self.to_frame(),
             x=AXES[self.measure],
             y=f"{kind} correct matches",
             title="Risk and information loss",
-            subtitle=f"Frontier: {', '.join(self.frontier)}",
+            subtitle=f"Frontier: {self._best()}",
             chosen=chosen,
             target=target,
         )
