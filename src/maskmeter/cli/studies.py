@@ -69,7 +69,7 @@ def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> No
 def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
     """Re-run every table and figure of the paper beside its published figures.
 
-    Takes about 40 s at full size. Without --out only the tables are printed.
+    Takes about 30 s at full size. Without --out only the tables are printed.
 
     \b
     Example:
