@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import maskmeter as mm
-from maskmeter.chart.riskmap import ROOM
+from maskmeter.chart.axes import ROOM
 from maskmeter.errors import without_warnings
 from maskmeter.evidence import assess
 from maskmeter.evidence.public import Policy, public_sections, public_top

@@ -113,9 +113,10 @@ def test_a_map_draws_what_it_holds(world):
     chart = found.plot().to_dict()
 
     assert chart["title"]["subtitle"].startswith("Frontier")
+    number = len(found.frontier)
     assert (
         found.headline
-        == f"{len(found.frontier)} of {len(found.points)} releases are on the frontier."
+        == f"{number} of 4 releases {'is' if number == 1 else 'are'} on the frontier."
     )
     (rows,) = chart["datasets"].values()
     assert {row["label"] for row in rows} == set(CANDIDATES)

@@ -173,7 +173,7 @@ def test_a_dominant_category_is_paired_as_far_as_possible_and_said_so():
     codes = np.column_stack([np.repeat([0, 1], [90, 10]), *np.zeros((3, 100), int)])
     data = mm.Microdata(SPACE, codes)
     with pytest.warns(
-        RateWarning, match=r"20 records were swapped where 100 were asked for. In 1 of 1 strata"
+        RateWarning, match=r"20 records were swapped where 100 were asked for. In 1 of 1 stratum"
     ):
         release = mm.Swap("lad", 1.0).apply(data, rng=1)
 

@@ -154,7 +154,7 @@ def public_sections(found: Assessment, policy: Policy) -> list[Section]:
 def _what(found: Assessment) -> Iterator[Block]:
     data = found.released
     yield Text(
-        f"A file of {len(data):,} records with {counted(len(data.space.keys), 'key')}, sampled with"
+        f"A file of {counted(len(data), 'record')} with {counted(len(data.space.keys), 'key')}, sampled with"
         f" {_sampling(data)}."
     )
     rows = tuple((titled(data, key.name), f"{key.size:,}") for key in data.space.keys)
@@ -196,8 +196,17 @@ def _changed(number: int, records: int, policy: Policy) -> str:
 
 
 def _risk(found: Assessment, policy: Policy) -> Iterator[Block]:
-    if not found.assessable:
-        return
+    if found.assessable:
+        yield from _figures(found, policy)
+    risk = found.worst.risk
+    if isinstance(risk, EstimatedRisk):
+        yield Text(risk.search.summary().replace("\n", " "))
+    for caution in found.cautions:
+        yield Text(str(type(caution).__doc__), "Caution")
+
+
+def _figures(found: Assessment, policy: Policy) -> Iterator[Block]:
+    """Yield the risk of every scenario, and the keys that carry it."""
     rows = []
     for one in found.scenarios:
         if one.before is not None:
@@ -211,11 +220,6 @@ def _risk(found: Assessment, policy: Policy) -> Iterator[Block]:
     if len(left) > _DRIVING and found.worst.risk.uniques >= policy.smallest:
         named = ", ".join(titled(found.released, key) for key, _ in left[:_DRIVING])
         yield Text(f"The keys that carry most of the risk: {named}.")
-    risk = found.worst.risk
-    if isinstance(risk, EstimatedRisk):
-        yield Text(risk.search.summary().replace("\n", " "))
-    for caution in found.cautions:
-        yield Text(str(type(caution).__doc__), "Caution")
 
 
 def _measured(risk: Risk, policy: Policy) -> tuple[str, str, str]:

@@ -154,7 +154,7 @@ def sections(found: Assessment) -> list[Section]:
 def _what(found: Assessment) -> Iterator[Block]:
     data = found.released
     yield Text(
-        f"A file of {len(data):,} records with {counted(len(data.space.keys), 'key')} ({data.space.size:,}"
+        f"A file of {counted(len(data), 'record')} with {counted(len(data.space.keys), 'key')} ({data.space.size:,}"
         f" combinations), sampled with {sampling(data)}."
     )
     several = len(found.scenarios) > 1 or found.worst.keys != data.space.names
@@ -341,7 +341,7 @@ def _model(found: Assessment) -> Iterator[Block]:
     )
     head = ("term added", "parameters", "z1", "z2", "tau2, unadjusted")
     tried = Table("The models that were tried, in order", head, rows)
-    yield Fold(f"The path of the search: {len(rows)} models", (tried,))
+    yield Fold(f"The path of the search: {counted(len(rows), 'model')}", (tried,))
 
 
 def _loss(found: Assessment) -> Iterator[Block]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import check_progress, check_whole
-from maskmeter._plural import counted
+from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, without_warnings
@@ -96,7 +96,7 @@ class RiskUtilityMap(InWords):
             for label in self.frontier
         )
         axis, listed = AXES[self.measure], ", ".join(map(" x ".join, self.tables))
-        over = listed if len(self.tables) <= _FEW_TABLES else f"{len(self.tables)} tables"
+        over = listed if len(self.tables) <= _FEW_TABLES else counted(len(self.tables), "table")
         lines = [
             (
                 f"{counted(len(self.points), 'release')} by {kind} risk and {axis[0].lower()}{axis[1:]}, the"
@@ -111,12 +111,13 @@ class RiskUtilityMap(InWords):
     def headline(self) -> str:
         """How many of the releases are on the frontier, in one line."""
         number = len(self.frontier)
-        return f"{number} of {len(self.points)} releases {'is' if number == 1 else 'are'} on the frontier."
+        of = counted(len(self.points), "release")
+        return f"{number} of {of} {plural(number, 'is', 'are')} on the frontier."
 
     def _best(self) -> str:
         """Return the labels on the frontier, or their number where they are too many for a line."""
         named = ", ".join(self.frontier)
-        many = f"{len(self.frontier)} of {len(self.points)} releases"
+        many = f"{len(self.frontier)} of {counted(len(self.points), 'release')}"
         return named if len(named) <= _LINE else many
 
     def plot(self, *, chosen: str = "", target: tuple[float, str] | None = None) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn

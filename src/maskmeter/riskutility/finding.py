@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from maskmeter._checks import check_progress, shown
+from maskmeter._plural import counted
 from maskmeter._random import RandomSource, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import InputError, TargetWarning, without_warnings
@@ -93,7 +94,9 @@ class FoundRelease(InWords):
         """Return the choice in a few sentences, and why."""
         said = self._chosen() if self.met else self._none()
         tried = (
-            "" if len(self.tried.points) == 1 else f" {len(self.tried.points)} releases were tried."
+            ""
+            if len(self.tried.points) == 1
+            else f" {counted(len(self.tried.points), 'release')} were tried."
         )
         cautions = "".join(f"\nCaution: {caution}" for caution in self.tried.cautions)
         return f"{said}{tried}{cautions}"
