@@ -202,14 +202,14 @@ def test_the_first_screen_has_the_decision(found):
     assert first.mark == f"Target {found.mark}"
     facts = {fact.name: fact for fact in first.facts}
     assert list(facts) == [
-        "Matches, unprotected",
-        "Matches, protected",
+        "Matches before",
+        "Matches after",
         "Target",
         "Records changed",
         "Information loss",
     ]
     low, high = found.worst.before.interval
-    assert facts["Matches, unprotected"].note.startswith(f"interval {low:.0f} to {high:.0f}")
+    assert facts["Matches before"].note.startswith(f"interval {low:.0f} to {high:.0f}")
     (both,) = first.blocks
     assert "RS20" in json.dumps(both.wider.chart.to_dict())
     assert len(both.other.rows) == 3

@@ -104,7 +104,13 @@ def _print_story(found: Demo) -> None:
     print_options(found.found.tried)
     print_words("", found.found.summary().split("\n")[0], "", found.pack.summary(), "")
     rows = [
-        (equation, meaning, f"{risk.total:.1f}", f"{risk.uniques:,}", f"{risk.share:.1%}")
+        (
+            equation,
+            meaning,
+            f"{risk.total:,.1f}",
+            f"{risk.uniques:,}",
+            "-" if risk.negative else f"{risk.share:.1%}",
+        )
         for equation, meaning, risk in found.measures
     ]
     head = ("measure", "what it is", "matches", "uniques", "share")

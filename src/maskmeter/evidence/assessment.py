@@ -360,7 +360,7 @@ def approximations(
     found: list[tuple[str, str, Risk]] = []
     for formula, words in named:
         near = approximate_risk(seen, counts, formula=formula, misclassification=errors)
-        found.append((f"({formula})", words, near))
+        found.append((f"({formula})", "does not apply here" if near.negative else words, near))
     if isinstance(seen, Release) and errors is None:
         right = correctly_classified_risk(seen, counts)
         found.append(("(2.9)", "tau*_CC, knowing who moved", right))

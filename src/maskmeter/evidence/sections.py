@@ -62,9 +62,9 @@ def top(found: Assessment) -> Top:
 def _facts(found: Assessment) -> Iterator[Fact]:
     """Yield the figures of the first screen."""
     worst = found.worst
-    now = "Matches" if worst.before is None else "Matches, protected"
+    now = "Matches" if worst.before is None else "Matches after"
     if worst.before is not None:
-        yield _fact("Matches, unprotected", worst.before)
+        yield _fact("Matches before", worst.before)
     yield _fact(now, worst.risk)
     if found.target is not None:
         most = found.target.most(worst.risk.uniques)
@@ -79,7 +79,7 @@ def _facts(found: Assessment) -> Iterator[Fact]:
 
 def _fact(name: str, risk: Risk) -> Fact:
     sure = "exact" if risk.interval is None else f"interval {spoken_interval(risk)}"
-    note = f"{sure}; {percent(risk.share)} of {risk.uniques:,} unique records"
+    note = f"{sure}; {percent(risk.share)} of {risk.uniques:,} uniques"
     return Fact(name, matches(risk.total), note)
 
 
