@@ -11,6 +11,8 @@ import threading
 import warnings
 from contextlib import chdir
 from pathlib import Path
+from secrets import randbits
+from unittest.mock import patch
 
 from click.testing import CliRunner
 
@@ -19,12 +21,20 @@ from maskmeter.cli import main
 INSTALLED = [str(Path(sys.executable).with_name("maskmeter"))]
 MODULE = [sys.executable, "-m", "maskmeter"]
 COLUMNS = {"COLUMNS": "80"}
+DRAWN = 2**127 + 2010
 
 
-def run(*arguments, folder=".", env=None):
-    """Return what the command did, without the seconds that a process takes to import it all."""
+def run(*arguments, folder=".", env=None, drawn=None):
+    """Return what the command did, without the seconds that a process takes to import it all.
+
+    With `drawn`, such as DRAWN, the system draws that seed.
+    """
     words, before = list(map(str, arguments)), _surroundings()
-    with chdir(folder), CliRunner().isolation(env={**COLUMNS, **(env or {})}) as streams:
+    with (
+        chdir(folder),
+        CliRunner().isolation(env={**COLUMNS, **(env or {})}) as streams,
+        patch("maskmeter._random.randbits", randbits if drawn is None else lambda _: drawn),
+    ):
         code = _exit_code(words)
         sys.stdout.flush()
         sys.stderr.flush()

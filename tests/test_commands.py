@@ -13,7 +13,7 @@ import pyreadstat
 import pytest
 
 import maskmeter as mm
-from command import INSTALLED, keep, kept, run, run_process
+from command import DRAWN, INSTALLED, keep, kept, run, run_process
 
 KEYS = ["lad", "sex", "age", "ethnicity"]
 LABELS = {"lad": "Local authority district", "sex": "Sex of person", "age": "Age in bands"}
@@ -108,7 +108,8 @@ def packed(people, once):
     def fill(folder, ending):
         source, plan = written(people, folder, ending), planned(folder, STEPS)
         before = digest(source)
-        keep(run("assess", source, "--plan", plan, "--out", folder / "evidence"), folder)
+        out = folder / "evidence"
+        keep(run("assess", source, "--plan", plan, "--out", out, drawn=DRAWN), folder)
         assert digest(source) == before
 
     return lambda ending: once(f"pack{ending}", lambda folder: fill(folder, ending))
@@ -129,10 +130,9 @@ def test_one_command_gives_the_pack_that_the_api_gives(packed, ending):
     )
     names = [f"protected{ending}", "provenance.json", *PACK]
     assert sorted(path.name for path in out.iterdir()) == sorted(names)
-    seed = int(json.loads((out / "provenance.json").read_text(encoding="utf-8"))["seed"])
 
     sample = mm.read(source, keys=KEYS, fraction=0.02)
-    release = mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=seed)
+    release = mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=DRAWN)
     model = mm.search_loglinear(sample)
     risk = mm.estimate_risk(release, model)
     found = json.loads((out / "assessment.json").read_text(encoding="utf-8"))
@@ -190,6 +190,32 @@ def test_the_provenance_makes_the_same_file_again(packed, tmp_path, ending):
     other = run("assess", source, "--plan", folder / "plan.toml", "--out", tmp_path / "four")
     assert other.returncode == 0
     assert digest(tmp_path / "four" / f"protected{ending}") != protected  # another seed
+
+
+@pytest.mark.parametrize("command", ["assess", "protect", "find"])
+def test_a_release_takes_no_seed_and_the_message_says_what_to_do(packed, tmp_path, command):
+    folder = packed(".csv")
+    options = ("--plan", folder / "plan.toml", "--out", tmp_path / "out")
+    done = run(command, folder / "survey.csv", *options, "--seed", "20260131")
+
+    assert done.returncode == 2
+    assert "no --seed here: whoever guesses the seed of a release can undo" in done.stderr
+    assert "--from" in done.stderr
+    assert "20260131" not in done.stderr
+    assert "--seed" not in run(command, "--help").stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_release_has_a_seed_of_128_bits_from_the_system(packed, tmp_path):
+    folder, seeds = packed(".csv"), []
+    for name in ("a.csv", "b.csv"):
+        plan = ("--plan", folder / "plan.toml")
+        assert run("protect", folder / "survey.csv", *plan, "--out", tmp_path / name).stderr == ""
+        made = json.loads((tmp_path / f"{name}.provenance.json").read_text(encoding="utf-8"))
+        seeds.append(int(made["seed"]))
+
+    assert seeds[0] != seeds[1]
+    assert all(2**64 <= seed < 2**128 for seed in seeds)  # one in 2^64 is smaller
 
 
 def test_another_file_is_not_repeated(packed, tmp_path):
@@ -287,8 +313,7 @@ def test_every_scenario_is_assessed_and_the_worst_headlines(people, tmp_path):
         planned(tmp_path, SCENARIOS),
         "--out",
         tmp_path / "out",
-        "--seed",
-        "1",
+        drawn=DRAWN,
     )
 
     assert done.returncode == 0, done.stderr
@@ -320,16 +345,15 @@ def test_a_population_makes_the_risk_exact(town, tmp_path):
         tmp_path / "census.csv",
         "--out",
         tmp_path / "out",
-        "--seed",
-        "7",
         "--json",
+        drawn=DRAWN,
     )
 
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     population = mm.count(tmp_path / "census.csv", keys=KEYS)
     sample = mm.read(tmp_path / "survey.csv", keys=population.space, fraction=0.02)
-    release = mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=7)
+    release = mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=DRAWN)
     (scenario,) = found["scenarios"]
     assert found["population_known"]
     assert scenario["risk"]["total"] == mm.exact_risk(release, population).total
@@ -374,11 +398,11 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
 
     allowed = 0.9 * options["swap 20%"].upper
     tight = planned(tmp_path, CHOICES.replace("max_share = 0.5", f"max_total = {allowed}"))
-    best = run("find", source, "--plan", tight, "--out", tmp_path / "best", "--seed", "1", "--json")
+    best = run("find", source, "--plan", tight, "--out", tmp_path / "best", "--json", drawn=DRAWN)
     assert best.returncode == 0, best.stderr
     chosen = json.loads(best.stdout)
     found = mm.find_release(
-        sample, candidates=steps, max_total=allowed, loss=("lad", "ethnicity"), rng=1
+        sample, candidates=steps, max_total=allowed, loss=("lad", "ethnicity"), rng=DRAWN
     )
     assert found.label == "pram 40%"
     assert (chosen["chosen"], chosen["target"]["met"]) == (found.label, True)
@@ -397,7 +421,7 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
     )
 
     far = planned(tmp_path, CHOICES.replace("max_share = 0.5", "max_total = 0"))
-    none = run("find", source, "--plan", far, "--out", tmp_path / "none", "--seed", "1")
+    none = run("find", source, "--plan", far, "--out", tmp_path / "none", drawn=DRAWN)
     assert none.returncode == 0
     assert "No release meets the target" in none.stdout
     assert "is not met" in none.stdout
@@ -410,7 +434,7 @@ def test_a_family_is_searched(people, tmp_path):
         + '[family]\nkey = "lad"\nmethods = ["swap"]\n[loss]\ntables = [["lad", "age"]]\n[target]\nmax_share = 0.1\n'
     )
     done = run(
-        "find", source, "--plan", planned(tmp_path, text), "--out", tmp_path / "out", "--seed", "1"
+        "find", source, "--plan", planned(tmp_path, text), "--out", tmp_path / "out", drawn=DRAWN
     )
 
     assert done.returncode == 0, done.stderr
@@ -603,8 +627,7 @@ def test_values_of_records_are_in_no_message_and_html_in_labels_is_text(tmp_path
         planned(tmp_path, text),
         "--out",
         tmp_path / "out",
-        "--seed",
-        "1",
+        drawn=DRAWN,
     )
 
     assert done.returncode == 0, done.stderr
@@ -647,7 +670,7 @@ def test_files_that_can_only_be_read_are_protected_in_a_format_that_keeps_their_
         tmp_path,
         '[data]\nkeys = ["sex", "question"]\nfraction = 0.1\nmissing = "category"\n[[step]]\nmethod = "swap"\nkey = "sex"\nrate = 0.5\n',
     )
-    own = run("assess", source, "--plan", plan, "--out", tmp_path / "own", "--seed", "1")
+    own = run("assess", source, "--plan", plan, "--out", tmp_path / "own", drawn=DRAWN)
     other = run(
         "assess",
         source,
@@ -655,10 +678,9 @@ def test_files_that_can_only_be_read_are_protected_in_a_format_that_keeps_their_
         plan,
         "--out",
         tmp_path / "other",
-        "--seed",
-        "1",
         "--format",
         "csv",
+        drawn=DRAWN,
     )
     never = run("assess", source, "--plan", plan, "--out", tmp_path / "never", "--format", ".rds")
 
@@ -681,6 +703,7 @@ def test_a_pack_that_python_wrote_is_made_again_by_the_command(people, tmp_path)
     done = run("protect", source, "--from", made, "--out", tmp_path / "again.sav")
 
     assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("Caution: The seed of this release is so small")
     assert digest(tmp_path / "again.sav") == digest(tmp_path / "one" / "protected.sav")
 
 
@@ -725,9 +748,8 @@ max_total = 6
         planned(tmp_path, text),
         "--out",
         tmp_path / "out",
-        "--seed",
-        "1",
         "--json",
+        drawn=DRAWN,
     )
 
     assert done.returncode == 0, done.stderr

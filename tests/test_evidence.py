@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import maskmeter as mm
+from maskmeter.demo import run_demo
 from maskmeter.errors import without_warnings
 from maskmeter.evidence import assess
 from maskmeter.evidence.figures import Comparison, Figures, encoded, figures
@@ -462,3 +463,31 @@ def test_exact_risk_is_null_for_records_that_are_not_unique(town, release):
         "(2.9)",
     ]
     assert known.worst.risk.total == mm.exact_risk(release, population).total
+
+
+@pytest.mark.parametrize(
+    ("seed", "guessable"), [(20260131, True), (2**64 - 1, True), (2**64, False)]
+)
+def test_a_seed_that_can_be_guessed_is_a_caution_for_the_agency_alone(
+    sample, tmp_path, seed, guessable
+):
+    pack = mm.report(mm.Swap("lad", rate=0.1).apply(sample, rng=seed), tmp_path)
+    told = {
+        "internal.html": guessable,
+        "assessment.json": guessable,
+        "public.html": False,
+    }
+
+    for name, expected in told.items():
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert ("seed of this release is so small" in text) == expected, name
+        assert str(seed) not in text
+    assert any("trying numbers" in caution for caution in pack.cautions) == guessable
+    assert str(seed) not in " ".join(pack.cautions)
+
+
+def test_the_seed_of_the_demonstration_is_no_caution(tmp_path):
+    story = run_demo(tmp_path, size=20_000)
+
+    assert story.found.release.provenance.seed == 2010
+    assert not any("seed" in caution for caution in story.pack.cautions)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,14 @@ def test_a_generator_gives_another_seed_each_time_and_nothing_a_fresh_one():
 
     assert seed_of(generator) != seed_of(generator)
     assert seed_of(None) != seed_of(None)
+
+
+def test_the_system_draws_128_bits_all_of_which_vary():
+    drawn = [seed_of(None) for _ in range(200)]
+    ever, always = reduce(int.__or__, drawn), reduce(int.__and__, drawn)
+
+    assert ever == 2**128 - 1  # a bit that is drawn fails to be set, or unset, once in 2^192 runs
+    assert always == 0
 
 
 def test_rows_are_normalised_within_the_tolerance():

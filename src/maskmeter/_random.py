@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from numbers import Integral
+from secrets import randbits
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 
 RandomSource: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
+_BITS = 128
 _WORDS = 4  # Philox makes four 64-bit words at each step of its counter
 
 
 def seed_of(rng: RandomSource) -> int:
-    """Return the integer seed behind `rng`; None takes entropy from the operating system.
+    """Return the integer seed behind `rng`; for None the operating system draws 128 bits.
 
     A Generator or a SeedSequence gives one draw, which is the seed.
 
@@ -36,7 +38,7 @@ def seed_of(rng: RandomSource) -> int:
             raise InputError(message)
         return int(rng)
     if rng is None:
-        rng = np.random.SeedSequence()
+        return randbits(_BITS)
     if isinstance(rng, np.random.SeedSequence):
         return int.from_bytes(rng.generate_state(4, np.uint32).tobytes(), "little")
     if isinstance(rng, np.random.Generator):

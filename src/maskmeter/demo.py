@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskmeter._random import RandomSource, seed_of
@@ -129,7 +129,7 @@ def run_demo(
     with whole(out / PLAN) as unfinished:
         unfinished.write_text(plan_text(), encoding="utf-8")
     task = read_task(read_plan(out / PLAN), out / SURVEY)
-    settings = settings_of(task.plan.report)
+    settings = replace(settings_of(task.plan.report), invented=True)
     found, pack = run_find(task, out / EVIDENCE, settings, seed=seed, announce=announce)
     announce(STEPS[-1])
     population = count(census, keys=census.columns)

@@ -147,6 +147,10 @@ class RateWarning(MaskmeterWarning):
     """Fewer records could be changed than were asked for."""
 
 
+class GuessableSeedWarning(MaskmeterWarning):
+    """The seed of a release is small enough to be found by trying numbers."""
+
+
 class NegativeRiskWarning(MaskmeterWarning):
     """Approximation (2.6) was used where misclassification is not small."""
 

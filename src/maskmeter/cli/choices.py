@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maskmeter.cli.files import as_format, as_pictures, out_folder, show_pack
-from maskmeter.cli.options import about_a_file, task_of, that_draws, with_a_plan
+from maskmeter.cli.options import (
+    about_a_file,
+    task_of,
+    that_draws,
+    that_keeps_its_seed,
+    with_a_plan,
+)
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress
 
 if TYPE_CHECKING:
@@ -69,7 +75,7 @@ def compare(
 @out_folder
 @as_pictures
 @as_format
-@that_draws
+@that_keeps_its_seed
 def find(
     *,
     file: Path,
@@ -77,7 +83,6 @@ def find(
     out: Path,
     charts: str | None,
     ending: str | None,
-    seed: int | None,
     as_json: bool,
     quiet: bool,
     **given: Any,  # noqa: ANN401 - how the file is read
@@ -100,7 +105,7 @@ def find(
 
     folder = check_folder(out)
 
-    def check(plan: Plan, _: int | None) -> None:
+    def check(plan: Plan, seed: int | None) -> None:
         wanted = settings_of(plan.report, charts=charts, ending=ending)
         check_pack(folder, file, wanted, seed=seed)
 
@@ -108,7 +113,7 @@ def find(
         announce(STEPS[0])
         task = task_of(file, plan_path, given, check)
         settings = settings_of(task.plan.report, charts=charts, ending=ending)
-        found, pack = run_find(task, folder, settings, seed=seed, announce=announce)
+        found, pack = run_find(task, folder, settings, announce=announce)
     if not as_json:
         print_words(found.summary().split("\n")[0], "")
         for caution in found.tried.cautions:

@@ -14,7 +14,7 @@ from maskmeter.cli.options import (
     about_a_file,
     asked,
     repeatable,
-    that_draws,
+    that_keeps_its_seed,
     with_a_plan,
 )
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress
@@ -47,7 +47,7 @@ as_format = click.option("--format", "ending", help="Ending of the protected fil
 @out_folder
 @as_pictures
 @as_format
-@that_draws
+@that_keeps_its_seed
 def assess(
     *,
     file: Path,
@@ -56,7 +56,6 @@ def assess(
     out: Path,
     charts: str | None,
     ending: str | None,
-    seed: int | None,
     as_json: bool,
     quiet: bool,
     **given: Any,  # noqa: ANN401 - how the file is read
@@ -86,9 +85,9 @@ def assess(
 
     with progress(STEPS, quiet=quiet) as announce:
         announce(STEPS[0])
-        task, seed, made = asked(file, plan_path, repeated, given, seed, check=check)
+        task, made = asked(file, plan_path, repeated, given, check=check)
         settings = settings_of(task.plan.report, charts=charts, ending=ending)
-        pack = run_assess(task, folder, settings, seed=seed, announce=announce, made=made)
+        pack = run_assess(task, folder, settings, announce=announce, made=made)
     show_pack(pack, as_json=as_json)
 
 
@@ -102,14 +101,13 @@ def assess(
     required=True,
     help="The protected file; its ending decides the format.",
 )
-@that_draws
+@that_keeps_its_seed
 def protect(
     *,
     file: Path,
     plan_path: Path | None,
     repeated: Path | None,
     out: Path,
-    seed: int | None,
     as_json: bool,
     quiet: bool,
     **given: Any,  # noqa: ANN401 - how the file is read
@@ -126,22 +124,24 @@ def protect(
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.evidence.jobs import STEPS, run_protect  # noqa: PLC0415 - --help must not wait for numpy
     from maskmeter.evidence.overwriting import check_file  # noqa: PLC0415 - the same
+    from maskmeter.evidence.pack import check_seed  # noqa: PLC0415 - the same
 
     if (plan_path is None) == (repeated is None):
         message = "Give --plan, or --from to repeat a release: one of the two."
         raise click.UsageError(message)
     with progress(STEPS[:2], quiet=quiet) as announce:
         announce(STEPS[0])
-        task, seed, made = asked(
+        task, made = asked(
             file,
             plan_path,
             repeated,
             given,
-            seed,
             check=lambda _, seed: check_file(out, file, seed=seed),
         )
         announce(STEPS[1])
-        release, beside = run_protect(task, out, seed=seed, made=made)
+        release, beside = run_protect(task, out, made=made)
+    for caution in check_seed(release):
+        warnings.warn(caution, stacklevel=2)
     steps = _by_step(release)
     if as_json:
         share = float(release.changed.mean())
@@ -186,8 +186,8 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
     print_words(pack.summary(), "")
     table = risk_table(pack.assessment)
     print_table(table.caption, table.head, table.rows)
-    for caution in (*pack.assessment.worst.risk.cautions, *pack.lost):
-        warnings.warn(str(caution), MaskmeterWarning, stacklevel=2)
+    for caution in pack.cautions:
+        warnings.warn(caution, MaskmeterWarning, stacklevel=2)
     print_files(pack.files)
     reports = [path for path in pack.files if path.suffix == ".html"]
     print_words("", f"Open {reports[0]} in a browser: it needs no connection.")

@@ -71,27 +71,39 @@ def with_a_plan(*, required: bool) -> Callable[[Command], Command]:
     )
 
 
+def _no_seed(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    """Tell those who know the option from elsewhere why it is not here."""
+    if value is not None:
+        message = (
+            "There is no --seed here: whoever guesses the seed of a release can undo its"
+            " protection. The system draws one, and the provenance keeps it: give that file to"
+            " assess or protect with --from to make the same release again."
+        )
+        raise click.UsageError(message)
+
+
+def that_keeps_its_seed(command: Command) -> Command:
+    """Add how much is shown; the seed comes from the system."""
+    refused = click.option("--seed", hidden=True, expose_value=False, callback=_no_seed)
+    return with_options(command, refused, *SHOWN)
+
+
 def that_draws(command: Command) -> Command:
-    """Add the seed, and how much is shown."""
-    return with_options(
-        command,
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            help="Seed, to be kept secret; without it the system gives one.",
-        ),
-        *SHOWN,
+    """Add the seed of what nobody gets to see but the agency, and how much is shown."""
+    seed = click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        help="Seed of all that is drawn; without it the system draws one.",
     )
+    return with_options(command, seed, *SHOWN)
 
 
-def repeatable(command: Command) -> Command:
-    """Add the provenance that a release is made from again."""
-    return click.option(
-        "--from",
-        "repeated",
-        type=click.Path(path_type=Path, readable=False),
-        help="provenance.json of a release that is to be made again.",
-    )(command)
+repeatable = click.option(
+    "--from",
+    "repeated",
+    type=click.Path(path_type=Path, readable=False),
+    help="Provenance of a release, to make the same one again.",
+)
 
 
 def with_options(command: Command, *options: Callable[[Command], Command]) -> Command:
@@ -121,7 +133,6 @@ def repeated_task(
     repeated: Path,
     plan_path: Path | None,
     given: dict[str, Any],
-    seed: int | None,
     *,
     check: Check,
 ) -> tuple[Task, ProvenanceFile]:
@@ -131,10 +142,10 @@ def repeated_task(
     from maskmeter.plan import PlanFile, read_task  # noqa: PLC0415 - the same
 
     others = [name for name, value in given.items() if value is not None and name != "population"]
-    if plan_path is not None or others or seed is not None:
+    if plan_path is not None or others:
         message = (
-            "--from repeats a release as it was: leave out --plan, --seed and the options that say"
-            " how the file is read."
+            "--from repeats a release as it was: leave out --plan and the options that say how the"
+            " file is read."
         )
         raise click.UsageError(message)
     made = read_provenance(repeated)
@@ -149,15 +160,13 @@ def asked(
     plan_path: Path | None,
     repeated: Path | None,
     given: dict[str, Any],
-    seed: int | None,
     *,
     check: Check,
-) -> tuple[Task, int | None, ProvenanceFile | None]:
-    """Return what is asked of a file and with which seed: by a plan, or as it was done before."""
+) -> tuple[Task, ProvenanceFile | None]:
+    """Return what is asked of a file: by a plan, or as it was done before."""
     if repeated is None:
-        return task_of(file, plan_path, given, lambda plan, _: check(plan, seed)), seed, None
-    task, made = repeated_task(file, repeated, plan_path, given, seed, check=check)
-    return task, int(made.seed), made
+        return task_of(file, plan_path, given, check), None
+    return repeated_task(file, repeated, plan_path, given, check=check)
 
 
 def _overridden(known: PlanFile, given: dict[str, Any]) -> PlanFile:

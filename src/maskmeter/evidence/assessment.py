@@ -125,6 +125,7 @@ class Assessment:
     target: Target | None = None
     options: RiskUtilityMap | None = None
     chosen: str = ""  # which of the options this is
+    private: tuple[MaskmeterWarning, ...] = ()  # cautions that only the agency may read
 
     @property
     def release(self) -> Release | None:

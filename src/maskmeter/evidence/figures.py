@@ -222,7 +222,9 @@ def figures(found: Assessment) -> Figures:
         else TargetFigures(found.target.total, found.target.share, bool(found.met)),
         steps=[] if release is None else _steps(release),
         changed=0.0 if release is None else float(release.changed.mean()),
-        cautions=[] if release is None else [str(caution) for caution in release.cautions],
+        cautions=[]
+        if release is None
+        else [str(one) for one in (*release.cautions, *found.private)],
         loss=[loss_figures(one, data) for one in found.tables],
         options=[] if found.options is None else option_figures(found.options),
         chosen=found.chosen or None,

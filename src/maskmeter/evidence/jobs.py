@@ -68,12 +68,11 @@ def run_assess(
     folder: Path,
     settings: Settings,
     *,
-    seed: int | None,
     announce: Announce,
     made: ProvenanceFile | None = None,
 ) -> Pack:
     """Return the pack of a file under its plan: protected if the plan has steps."""
-    seed = seed_of(seed)
+    seed = _seed(made)
     if task.candidates:
         _check_comparable(task, "[[candidate]]")
     announce(STEPS[1])
@@ -94,7 +93,7 @@ def run_assess(
 
 
 def run_protect(
-    task: Task, path: Path, *, seed: int | None, made: ProvenanceFile | None = None
+    task: Task, path: Path, *, made: ProvenanceFile | None = None
 ) -> tuple[Release, Path]:
     """Return the release of a file, written with its provenance beside it."""
     steps = task.steps
@@ -102,6 +101,7 @@ def run_protect(
         message = "The plan has no [[step]]: there is nothing to protect the file with."
         raise PlanError(message)
     source = None if task.sample.origin is None else task.sample.origin.path
+    seed = _seed(made)
     target = check_file(path, source, seed=seed)
     release = protect(task.sample, steps, rng=seed)
     if made is not None:
@@ -146,7 +146,7 @@ def run_compare(
 
 
 def run_find(
-    task: Task, folder: Path, settings: Settings, *, seed: int | None, announce: Announce
+    task: Task, folder: Path, settings: Settings, *, announce: Announce, seed: int | None = None
 ) -> tuple[FoundRelease, Pack]:
     """Return the release with the least loss that meets the plan's target, and its pack."""
     target, family = task.target, task.family
@@ -224,6 +224,11 @@ def check_same_file(task: Task, made: ProvenanceFile) -> None:
     if msgspec.json.encode(made.steps) != msgspec.json.encode(made.plan.step):
         message = "The steps of the provenance are not those of its plan: it was changed."
         raise PlanError(message)
+
+
+def _seed(made: ProvenanceFile | None) -> int:
+    """Return the seed of a release that is made again, or one that the system draws."""
+    return seed_of(None if made is None else int(made.seed))
 
 
 def _assessed(task: Task, data: Release | Microdata, announce: Announce) -> Assessment:

@@ -18,7 +18,7 @@ from maskmeter import formats
 from maskmeter._checks import check_choice, check_whole
 from maskmeter._plural import counted
 from maskmeter._views import InWords
-from maskmeter.errors import FileError, FormatWarning
+from maskmeter.errors import FileError, FormatWarning, GuessableSeedWarning
 from maskmeter.evidence.assessment import assess
 from maskmeter.evidence.figures import encoded, figures
 from maskmeter.evidence.overwriting import (
@@ -60,6 +60,7 @@ Charts = Literal["svg", "png"]
 AGENCY_ONLY = "Confidential: for the agency only"
 FOR_ALL = "For publication"
 _PRIVATE = 0o600
+_UNGUESSABLE = 2**64  # seeds from here on are not found by trying numbers
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Settings:
     rates: bool = False
     charts: Charts | None = None
     ending: str | None = None  # of the protected file, when it is to have another format
+    invented: bool = False  # nobody in the file exists: anyone may know its seed
 
     def __post_init__(self) -> None:
         """Check the choices."""
@@ -97,6 +99,12 @@ class Pack(InWords):
     def __repr__(self) -> str:
         """Return the folder and the number of files."""
         return f"Pack({str(self.folder)!r}, {counted(len(self.files), 'file')})"
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What speaks against the figures and the release, for the agency only."""
+        found = self.assessment
+        return (*map(str, (*found.cautions, *found.private)), *self.lost)
 
     def summary(self) -> str:
         """Return the verdict, which names no record."""
@@ -207,6 +215,8 @@ def _checked_folder(data: Release | Microdata, folder: str | Path, settings: Set
 def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Plan) -> Pack:
     """Return an assessment as the files of a pack: all of them are written, or none."""
     source = None if found.original.origin is None else found.original.origin.path
+    if not settings.invented:
+        found = replace(found, private=check_seed(found.release))
     with all_or_none(folder, source) as unfinished:
         lost = _write_release(found, unfinished, settings, plan, source)
         found.by_record().write_parquet(unfinished / "risk_by_record.parquet")
@@ -228,6 +238,19 @@ def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Pla
         names = [path.relative_to(unfinished) for path in _in_order(unfinished)]
         check_stale(folder, names)
     return Pack(folder, tuple(folder / name for name in names), found, lost)
+
+
+def check_seed(release: Release | None) -> tuple[GuessableSeedWarning, ...]:
+    """Return a caution about a seed that could be found by trying numbers."""
+    made = None if release is None else release.provenance
+    if made is None or made.seed >= _UNGUESSABLE:
+        return ()
+    message = (
+        "The seed of this release is so small that somebody who has the protected file could find"
+        " it by trying numbers, and undo the protection. Protect the file again without `rng`: the"
+        " system then draws 128 bits."
+    )
+    return (GuessableSeedWarning(message),)
 
 
 def _write_release(

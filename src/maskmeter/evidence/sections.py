@@ -255,7 +255,7 @@ def _risk(found: Assessment) -> Iterator[Block]:
             f"{found.worst.risk.without_target:,} unique records are in cells where nobody in the"
             " population truly is: no target, no risk."
         )
-    for caution in found.cautions:
+    for caution in (*found.cautions, *found.private):
         yield Text(str(caution), "Caution")
     yield from _households(found)
 
