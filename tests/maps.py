@@ -75,6 +75,13 @@ def _long_names():
     return frame, name, (33.0, LONG)
 
 
+def _alike():
+    rates = (2, 5, 10, 20, 30, 50)
+    labels = [f"swap of neighbourhoods within precincts, {rate}% of records" for rate in rates]
+    risk, loss = [238, 224, 201, 185, 154, 103], [1.5, 2.9, 4.6, 7.8, 10.5, 15.2]
+    return releases(labels, risk, loss, [1.07 * one for one in risk]), labels[3], (57.0, LONG)
+
+
 OWN, NONE = "steps of the plan", "no protection"
 MAPS = {
     "sixteen": _sixteen(),
@@ -84,6 +91,7 @@ MAPS = {
     "a far end": _far_end(),
     "a huge range": _huge_range(),
     "long names": _long_names(),
+    "names that begin and end alike": _alike(),
     "equal points": (releases([NONE, OWN, "a", "b"], [10] * 4, [0] * 4, [12] * 4), OWN, (11.0, "target")),
     "one release": (releases([OWN], [10], [3], [12]), OWN, None),
     "risk 0": (releases([NONE, OWN], [10, 0], [0, 4], [12, 0]), OWN, (0.0, "target")),

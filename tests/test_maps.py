@@ -44,6 +44,7 @@ def test_nothing_goes_through_a_label_and_the_chosen_release_is_always_named(nam
         assert struck(seen) == [], width
         written = [one for one in names_of(seen) if one.endswith(" (chosen)")]
         assert len(written) == bool(chosen), width
+        assert len(set(names_of(seen))) == len(names_of(seen)), width
         for label in written:
             start, _, end = label.removesuffix(" (chosen)").partition("…")
             assert chosen.startswith(start)

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, TypeVar
 from unicodedata import east_asian_width
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 Name = TypeVar("Name", bound="Hashable")
+Text = TypeVar("Text", str, list[str])
 
 FONT, LINE = 12.0, 14.0  # size of the letters and height of a line in pixels
 # Widths of letters as shares of the font size: those of a wide font, and some more.
 _NARROW, _CAPITAL, _OTHER, _WIDE, _BOLD = 0.42, 0.79, 0.65, 1.0, 1.12
 _THIN, _BROAD = frozenset(" fijlrtIJ.,:;'|!()[]/-"), frozenset("mwMW%@&…—")
 EDGE = 8.0  # pixels between a chart's edge and its axes, in which labels may stand too
+_ENDS = (0.35, 0.5, 0.65, 0.8, 0.2)  # of a name that is cut, the best first
 POINT, RING = 6.0, 10.5  # from the middle of a point, or of a ring, to its edge, and a little more
 
 
@@ -38,16 +40,30 @@ def _letter(letter: str) -> float:
     return _CAPITAL if letter.isupper() else _OTHER
 
 
-def shorten(text: str, letters: int) -> str:
+def shorten(text: str, letters: int, end: float = 0.35) -> str:
     """Return a text without its middle where it has too many letters: names often differ at the end.
+
+    `end` is the share of the letters that are kept of it.
 
     >>> shorten("targeted swap of neighbourhood 20 %", 24), shorten("RS20", 24)
     ('targeted swap o…ood 20 %', 'RS20')
     """
     if len(text) <= letters:
         return text
-    tail = (letters - 1) // 3 + 1
+    tail = max(round(end * (letters - 1)), 1)
     return f"{text[: letters - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+
+
+def distinct(names: Iterable[str], written: Callable[[str, float], Text]) -> dict[str, Text]:
+    """Return what is written for each name, with so much of its end that all differ if they can.
+
+    >>> rates = ["swap of districts, 2% of records", "swap of districts, 5% of records"]
+    >>> list(distinct(rates, lambda name, end: shorten(name, 20, end)).values())
+    ['swap…, 2% of records', 'swap…, 5% of records']
+    """
+    names = list(dict.fromkeys(names))
+    ways = [{name: written(name, end) for name in names} for end in _ENDS]
+    return max(ways, key=lambda way: len({str(one) for one in way.values()}))
 
 
 @dataclass(frozen=True)
@@ -123,17 +139,43 @@ class Spot:
 
     def line(self, width: float) -> list[Box]:
         """Return the rectangles along the line that leads to the label, if one does."""
-        steps = int(hypot(self.dx, self.dy) / 4) if self.far else 0
-        shares = [step / steps for step in range(1, steps)]
+        away = hypot(self.dx, self.dy)
+        shares = [along / away for along in range(14, int(away), 6)] if self.far else []
         places = [(self.share * width + one * self.dx, self.y + one * self.dy) for one in shares]
-        return [Box(x - 2, y - 2, x + 2, y + 2) for x, y in places]
+        return [Box(x - 3, y - 3, x + 3, y + 3) for x, y in places]
 
-    def meets(self, taken: Sequence[Box], size: tuple[float, float]) -> float:
-        """Return how much of it is on other things or, ten times worse, beyond the chart's edge."""
-        box = self.box(size[0])
-        inside = Box(-EDGE, 0, size[0] + EDGE, size[1] + EDGE)
-        beyond = 0.0 if self.outside else box.shared(box) - box.shared(inside)
-        return sum(map(box.shared, taken)) + 10 * round(beyond, 6)
+
+@dataclass(frozen=True)
+class Ground:
+    """What is taken of a chart of some size: `solid` is where not even a line to a label may go."""
+
+    width: float
+    height: float
+    taken: list[Box]
+    solid: list[Box]
+
+    @classmethod
+    def of(cls, things: Sequence[Thing], width: float, height: float) -> Ground:
+        """Return a chart with some things and no label yet."""
+        points = [one for one in things if (one.start, one.top) == (one.end, one.bottom)]
+        boxes = ([one.box(width) for one in some] for some in (things, points))
+        return cls(width, height, *boxes)
+
+    def met(self, spot: Spot) -> float:
+        """Return how much of a label is on other things or, ten times worse, beyond the edge."""
+        box = spot.box(self.width)
+        inside = Box(-EDGE, 0, self.width + EDGE, self.height + EDGE)
+        beyond = 0.0 if spot.outside else box.shared(box) - box.shared(inside)
+        met = sum(map(box.shared, self.taken)) + 10 * round(beyond, 6)
+        for part in spot.line(self.width):
+            met += sum(map(part.shared, self.solid))
+        return met
+
+    def take(self, spot: Spot) -> None:
+        """Take the room of a label, and of the line to it."""
+        boxes = [spot.box(self.width), *spot.line(self.width)]
+        self.solid.extend(boxes)
+        self.taken.extend(boxes)
 
 
 @dataclass(frozen=True)
@@ -148,11 +190,20 @@ class Label:
 
     @classmethod
     def beside(
-        cls, texts: Sequence[str], at: tuple[float, float], *, chosen: bool = False
+        cls,
+        texts: Sequence[str],
+        at: tuple[float, float],
+        *,
+        chosen: bool = False,
+        reach: float = 0,
     ) -> Label:
-        """Return the label of a point: one of some texts. The chosen one may stand further away."""
+        """Return the label of a point: one of some texts, no further away than `reach` or beside it.
+
+        The chosen one may stand anywhere.
+        """
         share, y = at
-        ways = {False: _near(RING if chosen else POINT), True: _far() if chosen else []}
+        far = _far(float("inf") if chosen else reach)
+        ways = {False: _near(RING if chosen else POINT), True: far}
         spots = (
             Spot(text, share, y, dx, dy, align, bold=chosen, far=far)
             for far, around in ways.items()
@@ -198,13 +249,14 @@ def _near(radius: float) -> list[tuple[float, float, str]]:
     ]
 
 
-def _far() -> list[tuple[float, float, str]]:
+def _far(reach: float) -> list[tuple[float, float, str]]:
     """Return ways on rings around a point, the nearer rings first."""
     ways: list[tuple[float, float, str]] = []
-    for radius in (24, 34, 46, 60, 80, 105, 135, 170, 210, 260, 320):
+    rings = (24, 31, 39, 48, 58, 69, 82, 98, 118, 142, 170, 210, 260, 320)
+    for radius in (one for one in rings if one <= reach):
         for number in range(24):
             side = -1 if number % 2 else 1  # to either side of the way above to the right
-            turn = side * ((number + 1) // 2) * pi / 12 - pi / 4
+            turn = side * ((number + 1) // 2) * pi / 12 - 5 * pi / 24  # never along another line
             dx, dy = radius * cos(turn), radius * sin(turn)
             align = "center" if abs(dx) < abs(dy) / 3 else "left" if dx > 0 else "right"
             ways.append((round(dx), round(dy), align))
@@ -229,14 +281,14 @@ def place(
     >>> [(spot.dx, spot.dy, spot.align) for spot in found.values()]
     [(-9.0, 0, 'right'), (7.0, -11.0, 'left')]
     """
-    taken = {width: [thing.box(width) for thing in things] for width in widths}
+    grounds = [Ground.of(things, width, height) for width in widths]
     found: dict[Name, Spot] = {}
     for name, label in labels.items():
         best, least = None, float("inf") if label.must else 0.0
         for spot in label.spots:
             met = 0.0
-            for width, boxes in taken.items():
-                met += spot.meets(boxes, (width, height))
+            for ground in grounds:
+                met += ground.met(spot)
                 if met > least:
                     break
             else:
@@ -245,6 +297,6 @@ def place(
                 break
         if best is not None:
             found[name] = best
-            for width, boxes in taken.items():
-                boxes += [best.box(width), *best.line(width)]
+            for ground in grounds:
+                ground.take(best)
     return found

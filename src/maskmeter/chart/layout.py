@@ -10,11 +10,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from maskmeter.chart.axes import Scale, cut_off
-from maskmeter.chart.labels import LINE, POINT, RING, Label, Spot, Thing, place, shorten
+from maskmeter.chart.labels import LINE, POINT, RING, Label, Spot, Thing, distinct, place, shorten
 from maskmeter.chart.look import WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 HEIGHT = 360
 ARROW = 7.0  # from the top of the map to the middle of an arrow
+FEW, REACH = 12, 120.0  # releases on the frontier whose labels may be so far away, in pixels
 SUFFIX = " (chosen)"
 NARROWEST = 14  # letters in a line of words
 
@@ -38,12 +39,16 @@ class Range:
     seen: str  # what holds for such a map, as an expression
     letters: int
 
-    def written(self, label: str, *, chosen: bool) -> list[str]:
-        """Return what may be written beside a release: all of its label if there is room, or less."""
-        end = SUFFIX if chosen else ""
-        most = self.letters - len(end)
-        texts = (shorten(label, letters) + end for letters in (most, 2 * most // 3))
-        return list(dict.fromkeys(texts))
+    def written(self, labels: Sequence[str], suffix: str = "") -> dict[str, list[str]]:
+        """Return what may be written beside releases: all of a label if there is room, or less.
+
+        It is not so little that two would read the same.
+        """
+        most = self.letters - len(suffix)
+        long, short = (_cut(labels, letters) for letters in (most, 2 * most // 3))
+        alike = len(set(short.values())) < len(set(long.values()))
+        ways = (long,) if alike else (long, short)
+        return {label: list(dict.fromkeys(way[label] + suffix for way in ways)) for label in labels}
 
     def over_lines(self, words: str) -> list[str]:
         """Return what may be written along a line: some words over few lines, or over more."""
@@ -106,11 +111,14 @@ class Layout:
         Only the chosen release and those on the frontier are named.
         """
         labels: dict[int | None, Label] = {}
+        reach = REACH if self.frame["frontier"].sum() <= FEW else 0.0
+        names = self.frame["label"].to_list()
+        texts = {False: wide.written(names), True: wide.written(names, SUFFIX)}
         for number, one in enumerate(self.frame.iter_rows(named=True)):
             if one["chosen"] or one["frontier"]:
-                texts = wide.written(one["label"], chosen=one["chosen"])
+                chosen, label = one["chosen"], one["label"]
                 at = (self.across.share(one["loss"]), self._height(one["risk"]))
-                labels[number] = Label.beside(texts, at, chosen=one["chosen"])
+                labels[number] = Label.beside(texts[chosen][label], at, chosen=chosen, reach=reach)
         if self.target is not None:
             risk, words = self.target
             labels[None] = Label.along(wide.over_lines(words), self._height(risk))
@@ -158,6 +166,11 @@ def drawn_label(spot: Spot) -> dict[str, Any]:
     ends = (spot.dx / away, spot.dy / away, *end)
     names = ("fromX", "fromY", "toX", "toY")
     return label | {name: round(one, 1) for name, one in zip(names, ends, strict=True)}
+
+
+def _cut(labels: Sequence[str], letters: int) -> dict[str, str]:
+    """Return each label in no more than so many letters."""
+    return distinct(labels, lambda label, end: shorten(label, letters, end))
 
 
 def _ends(frame: pl.DataFrame, field: str) -> list[float]:

@@ -9,7 +9,7 @@ from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from maskmeter.chart.labels import shorten
+from maskmeter.chart.labels import distinct, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Sized
@@ -90,12 +90,12 @@ def named_rows(names: Sequence[str]) -> tuple[alt.Axis, int]:
     import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
 
     letters, lines = (LETTERS, LINES) if len(names) <= MANY else (LETTERS + 4, 1)
-    written = {name: over_lines(name, letters, lines) for name in names}
+    written = distinct(names, lambda name, end: over_lines(name, letters, lines, end))
     high = 36 if any(len(one) > 1 for one in written.values()) else 22
     return alt.Axis(labelExpr=called(written), labelLimit=0), high
 
 
-def over_lines(name: str, letters: int, lines: int) -> list[str]:
+def over_lines(name: str, letters: int, lines: int, end: float = 0.35) -> list[str]:
     """Return a name over no more than so many lines, without its middle where it is longer.
 
     >>> over_lines("The City and County of Somewhere", 20, 2)
@@ -106,7 +106,7 @@ def over_lines(name: str, letters: int, lines: int) -> list[str]:
     ['economic_activi…e_person']
     """
     for most in range(letters * lines, letters - 1, -1):
-        found = _broken(shorten(" ".join(name.split()), most), letters)
+        found = _broken(shorten(" ".join(name.split()), most, end), letters)
         if len(found) <= lines:
             break
     return found

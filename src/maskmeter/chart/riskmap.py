@@ -143,7 +143,7 @@ def _names(base: Chart, at: dict[str, Any]) -> list[Chart]:
 
 
 def _leaders(base: Chart, at: dict[str, Any], placed: Placed) -> list[Chart]:
-    """Return a line from the chosen point to its label, where that stands further away."""
+    """Return a line from a point to its label, where that stands further away."""
     import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
 
     layers = []
@@ -152,7 +152,7 @@ def _leaders(base: Chart, at: dict[str, Any], placed: Placed) -> list[Chart]:
             continue
         one = f"datum.{wide.name}"
         line = base.transform_filter(f"{one} != null && {one}.far").mark_rule(
-            color=CHOSEN,
+            color=SOFT,
             xOffset=alt.expr(f"{one}.fromX"),
             yOffset=alt.expr(f"{one}.fromY"),
             x2Offset=alt.expr(f"{one}.toX"),

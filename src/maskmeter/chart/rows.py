@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskmeter.chart.labels import shorten
+from maskmeter.chart.labels import distinct, shorten
 from maskmeter.chart.look import INK, SOFT, WIDTH, called, named_rows, tip, titled
 
 if TYPE_CHECKING:
@@ -94,9 +94,8 @@ def matrix(frame: pl.DataFrame, *, value: str, title: str, subtitle: str) -> Cha
     if many > KEYS:
         return _lowest(frame, value, title, subtitle)
     axis, high = named_rows(rows)
-    across = alt.Axis(
-        labelAngle=-40, labelExpr=called({one: [shorten(one, 18)] for one in columns})
-    )
+    short = distinct(columns, lambda name, end: [shorten(name, 18, end)])
+    across = alt.Axis(labelAngle=-40, labelExpr=called(short))
     base = alt.Chart(frame).encode(
         x=alt.X("columns:N", title=None, sort=None, axis=across),
         y=alt.Y("rows:N", title=None, sort=None, axis=axis),

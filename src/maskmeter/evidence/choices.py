@@ -58,6 +58,17 @@ def option_blocks(options: RiskUtilityMap, *, chosen: str = "") -> Iterator[Bloc
         yield Text(str(caution), "Caution")
 
 
+def frontier_ends(options: RiskUtilityMap) -> str:
+    """Return which releases have the least loss and the least risk, in a sentence."""
+    told = [
+        f"{label} ({matches(options[label].risk)} correct matches, loss {options[label].loss:.1f})"
+        for label in options.frontier
+    ]
+    if len(told) == 1:
+        return f"It is {told[0]}."
+    return f"It goes from the least loss, {told[0]}, to the least risk, {told[-1]}."
+
+
 def target_line(
     options: RiskUtilityMap, target: Target | None, uniques: int | None
 ) -> tuple[float, str] | None:

@@ -10,7 +10,12 @@ import msgspec
 from maskmeter._random import seed_of
 from maskmeter.errors import PlanError, without_warnings
 from maskmeter.evidence.assessment import assess
-from maskmeter.evidence.choices import map_figure, option_blocks, target_line
+from maskmeter.evidence.choices import (
+    frontier_ends,
+    map_figure,
+    option_blocks,
+    target_line,
+)
 from maskmeter.evidence.figures import comparison_figures, encoded
 from maskmeter.evidence.overwriting import beside, check_file
 from maskmeter.evidence.pack import (
@@ -135,7 +140,7 @@ def run_compare(
     ]
     with all_or_none(folder, None) as unfinished:
         title = settings.title or "Risk and information loss of the candidates"
-        lead = Top(options.headline, under=options.summary().split("\n")[1])
+        lead = Top(options.headline, under=frontier_ends(options))
         write_page(unfinished / "comparison.html", title, lead, listed, AGENCY_ONLY)
         write_private(unfinished / "comparison.json", encoded(comparison_figures(options)))
         if settings.charts is not None:
