@@ -109,7 +109,7 @@ def test_every_set_of_keys_can_be_gone_through(census, release):
     assert without_lad.risk == pytest.approx(without_lad.without_error)  # lad alone was swapped
     chart = curve.plot().to_dict()
     assert chart["encoding"]["x"]["title"] == "Number of keys"
-    assert "the exact risk is largest with 4 keys" in curve.summary()
+    assert "The exact risk is largest with 4 keys" in curve.summary()
 
 
 def check_means(seen, codes, rows):

@@ -247,12 +247,6 @@ def test_risks_that_would_fill_one_bar_are_drawn_as_a_falling_curve():
     assert set(none.plot().to_dict()["layer"][0]["encoding"]) >= {"x", "y", "y2"}
 
 
-def test_a_notebook_shows_the_summary_as_escaped_html():
-    html = mm.exact_risk(RELEASE, POPULATION)._repr_html_()
-
-    assert html.startswith("<p>Exact risk (2.4): 0.5 expected")
-
-
 class TestRealisedCounts:
     """Three uniques: (0, f) has a target and stays, (2, f) has none, (2, m) has one."""
 

@@ -279,8 +279,6 @@ def test_charts_draw_what_the_frames_hold(census):
 
     assert one.plot().to_dict()["mark"]["type"] == "bar"
     assert len(every.plot().to_dict()["layer"]) == 2
-    for result in (one, every):
-        assert result._repr_html_().startswith("<p>")
 
 
 @pytest.mark.parametrize(

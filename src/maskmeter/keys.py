@@ -10,18 +10,21 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from maskmeter._checks import check_distinct, shown
 from maskmeter._plural import counted
+from maskmeter._views import InWords, cell_chart, cell_table, facts
 from maskmeter.errors import CategoryError, ColumnNotFoundError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from maskmeter.page import Table
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 CellNumbers: TypeAlias = "NDArray[Any]"
@@ -142,6 +145,15 @@ class KeySpace:
         return tuple(key.size for key in self.keys)
 
     @property
+    def in_words(self) -> str:
+        """The keys with their numbers of categories.
+
+        >>> KeySpace([Key("sex", ["f", "m"]), Key("age", [1, 2, 3])]).in_words
+        'sex (2), age (3)'
+        """
+        return ", ".join(f"{key.name} ({key.size:,})" for key in self.keys)
+
+    @property
     def size(self) -> int:
         """Number of cells, K."""
         return prod(self.sizes)
@@ -220,6 +232,33 @@ class KeySpace:
             words[-1].append(c)
             room //= size
         return words
+
+
+class InCells(InWords):
+    """A result about units in the cells of some keys, such as the records of a file."""
+
+    _unit: ClassVar[str]
+    space: KeySpace
+
+    def _cell_counts(self) -> NDArray[np.int64]:
+        """Return the number of units in each occupied cell."""
+        raise NotImplementedError
+
+    @cached_property
+    def cell_sizes(self) -> tuple[int, int, int, int, int]:
+        """How many are in cells of 1, 2, 3, 4, and 5 or more: k-anonymity counts."""
+        counts = self._cell_counts()
+        one, two, three, four = (size * int((counts == size).sum()) for size in range(1, 5))
+        return one, two, three, four, int(counts.sum()) - one - two - three - four
+
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+        """Return an Altair chart of how many are in cells of which size."""
+        return cell_chart(self._unit, {self._unit: self.cell_sizes})
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield the keys with their numbers of categories, and the sizes of cells."""
+        yield facts(("keys (categories)", self.space.in_words), ("cells", f"{self.space.size:,}"))
+        yield cell_table({self._unit: self.cell_sizes})
 
 
 def names_in(text: str, known: Collection[str]) -> list[str]:

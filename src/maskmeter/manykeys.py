@@ -65,6 +65,16 @@ class KeySubset:
 class KeyCurve(InWords):
     """Risk against the number of keys, with and without misclassification."""
 
+    _shown = (
+        ("number", "keys", ""),
+        ("keys", "which", ""),
+        ("theta", "theta", "g"),
+        ("uniques", "sample uniques", ","),
+        ("without_error", "matches without error", ",.1f"),
+        ("simple", "by (2.5)", ",.1f"),
+        ("risk", "correct matches", ",.1f"),
+    )
+
     subsets: tuple[KeySubset, ...]
 
     def __repr__(self) -> str:
@@ -102,9 +112,9 @@ class KeyCurve(InWords):
         """Return a short account."""
         lines, kind = [], "estimated" if self.estimated else "exact"
         for theta, number, risk in self.peaks().iter_rows():
-            under = "" if theta is None else f"With theta {theta:g}: "
+            under = "The" if theta is None else f"With theta {theta:g}: the"
             lines.append(
-                f"{under}the {kind} risk is largest with {counted(number, 'key')}"
+                f"{under} {kind} risk is largest with {counted(number, 'key')}"
                 f" ({risk:.1f} correct matches)."
             )
         return "\n".join(lines)

@@ -31,10 +31,10 @@ from maskmeter.frames import (
     new_frame,
     opened,
 )
-from maskmeter.keys import KeySpace, check_codes
+from maskmeter.keys import InCells, KeySpace, check_codes
 from maskmeter.numeric import check_weights, named_weights
 from maskmeter.origin import Origin, file_hash, warn_if_sorted
-from maskmeter.strata import By, by_cell
+from maskmeter.strata import By, seen_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,13 +46,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Microdata:
+class Microdata(InCells):
     """Records of a file: a code per record and key, and how the records were sampled.
 
     `codes` has a row per record and a column per key. Without a `fraction`, weights give an overall
     one through their sum; with both, `fraction` holds the inclusion probabilities and `weights`
-    are what models are fitted to.
+    are what models are fitted to. `cell_sizes` has the records in cells of 1, 2, 3, 4, and 5 or
+    more records (k-anonymity counts).
+
+    >>> from maskmeter.keys import Key
+    >>> Microdata(KeySpace([Key("sex", ["f", "m"])]), [[0], [1], [1]]).cell_sizes
+    (1, 2, 0, 0, 0)
     """
+
+    _unit = "records"
 
     space: KeySpace
     codes: Codes
@@ -82,7 +89,10 @@ class Microdata:
 
     def __repr__(self) -> str:
         """Return the size and the keys: no record is shown."""
-        return f"Microdata({counted(len(self), 'record')}, keys {', '.join(self.space.names)})"
+        return (
+            f"Microdata({counted(len(self), 'record')}, {self.uniques:,} unique on"
+            f" {self.space.in_words})"
+        )
 
     def __eq__(self, other: object) -> bool:
         """Return True when keys, codes and sampling are the same; other columns do not count."""
@@ -96,6 +106,23 @@ class Microdata:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _cell_counts(self) -> NDArray[np.int64]:
+        """Return the number of records in each occupied cell."""
+        return np.unique(self.space.number(self.codes), return_counts=True)[1]
+
+    @property
+    def uniques(self) -> int:
+        """Number of records that are alone in their cell."""
+        return self.cell_sizes[0]
+
+    def summary(self) -> str:
+        """Return a short account that names no record."""
+        share = self.uniques / max(len(self), 1)
+        return (
+            f"{counted(len(self), 'record')}, of which {self.uniques:,} ({share:.1%})"
+            f" {plural(self.uniques, 'is', 'are')} unique on {counted(len(self.space.keys), 'key')}."
+        )
 
     def with_codes(self, codes: Codes) -> Microdata:
         """Return the same records with other key values."""
@@ -113,26 +140,13 @@ class Microdata:
         names = self.space.chosen(names)
         columns = [self.space.index(name) for name in names]
         space = self.space.project(names)
-        fraction = self._seen_fraction(names)
+        fraction = self.fraction
+        if isinstance(fraction, By):
+            pi = self.inclusion(self.codes)
+            fraction = seen_fraction(fraction, names, space=self.space, codes=self.codes, pi=pi)
         origin = None if self.origin is None else self.origin.part(columns)
         codes = self.codes[:, columns]
         return Microdata(space, codes, fraction, self.weights, origin, self.codebook)
-
-    def _seen_fraction(self, names: Sequence[str]) -> float | By[float] | None:
-        """Return the fraction for those who know some keys: records over the units they stand for."""
-        fraction = self.fraction
-        if not isinstance(fraction, By) or set(fraction.keys) <= set(names):
-            return fraction
-        units = 1 / self.inclusion(self.codes)
-        overall = float(len(self) / units.sum())
-        known = tuple(name for name in fraction.keys if name in names)
-        if not known:
-            return overall
-        own = self.space.project(known)
-        numbers = own.number(self.codes[:, [self.space.index(name) for name in known]])
-        cells, cell, records = np.unique(numbers, return_inverse=True, return_counts=True)
-        shares = records / np.bincount(cell.reshape(-1), weights=units)
-        return by_cell(own, own.codes(cells), shares.tolist(), otherwise=overall)
 
     def label(self, column: str) -> str:
         """Return the label that the file gives a column, or the column's name.
@@ -340,7 +354,7 @@ def read(
     >>> import polars as pl
     >>> people = pl.DataFrame({"sex": ["f", "m", "m"], "age": [30, 40, 40]})
     >>> read(people, keys=["sex", "age"], fraction=0.01)
-    Microdata(3 records, keys sex, age)
+    Microdata(3 records, 1 unique on sex (2), age (2))
     >>> read(people, keys=["age"], bands={"age": [0, 16, 35, 65]}).to_frame()["age"].to_list()
     ['16-34', '35-64', '35-64']
     """

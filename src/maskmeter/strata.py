@@ -12,7 +12,7 @@ from maskmeter._plural import counted
 from maskmeter.errors import CategoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -159,6 +159,29 @@ def _as_tuple(at: Any, keys: tuple[str, ...]) -> tuple[Hashable, ...]:  # noqa: 
         message = f"With the keys {keys} each entry of mm.by must be a tuple of {counted(len(keys), 'category', 'categories')}."
         raise CategoryError(message)
     return at
+
+
+def seen_fraction(
+    fraction: By[float],
+    names: Sequence[str],
+    *,
+    space: KeySpace,
+    codes: Codes,
+    pi: NDArray[np.float64],
+) -> float | By[float]:
+    """Return the fraction for those who know some keys: records over the units they stand for."""
+    if set(fraction.keys) <= set(names):
+        return fraction
+    units = 1 / pi
+    overall = float(len(codes) / units.sum())
+    known = tuple(name for name in fraction.keys if name in names)
+    if not known:
+        return overall
+    own = space.project(known)
+    numbers = own.number(codes[:, [space.index(name) for name in known]])
+    cells, cell, records = np.unique(numbers, return_inverse=True, return_counts=True)
+    shares = records / np.bincount(cell.reshape(-1), weights=units)
+    return by_cell(own, own.codes(cells), shares.tolist(), otherwise=overall)
 
 
 def _same(first: Any, second: Any) -> bool:  # noqa: ANN401 - numbers, matrices or nothing

@@ -14,7 +14,7 @@ from maskmeter.bands import Bands, banded, check_bands, warn_if_many
 from maskmeter.errors import InputError
 from maskmeter.formats.dialect import Dialect
 from maskmeter.frames import COUNT, Keys, Missing, encode, listed_keys, opened
-from maskmeter.keys import Key, KeySpace, check_codes
+from maskmeter.keys import InCells, Key, KeySpace, check_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class KeyTable:
+class KeyTable(InCells):
     """Occupied cells, in the order of their numbers, and their counts."""
+
+    _unit = "units"
 
     space: KeySpace
     cells: CellNumbers
@@ -84,6 +86,17 @@ class KeyTable:
     def total(self) -> int:
         """Number of units in the table."""
         return int(self.counts.sum())
+
+    def _cell_counts(self) -> NDArray[np.int64]:
+        """Return the number of units in each occupied cell."""
+        return self.counts
+
+    def summary(self) -> str:
+        """Return a short account that shows no cell."""
+        return (
+            f"{counted(self.total, 'unit')} in {len(self):,} of {self.space.size:,} cells;"
+            f" {counted(self.cell_sizes[0], 'is', 'are')} alone in theirs."
+        )
 
     @cached_property
     def codes(self) -> Codes:

@@ -184,7 +184,6 @@ def test_three_views():
     assert len(frame) == len(found.path)
     assert "Score search over" in found.summary()
     assert "key0:key1" in repr(found)
-    assert found._repr_html_().startswith("<p>Score search")
     chart = found.plot().to_dict()
     assert len(chart["vconcat"]) == 2
     assert "usermeta" not in chart

@@ -9,7 +9,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -35,7 +35,7 @@ from maskmeter.evidence.public import Policy, public_sections, public_top
 from maskmeter.evidence.sections import sections, top
 from maskmeter.evidence.words import verdict
 from maskmeter.formats.atomic import check_folder
-from maskmeter.page import Section, render
+from maskmeter.page import Section, Table, render
 from maskmeter.page import figures as figures_of
 from maskmeter.perturb import Release
 from maskmeter.plan.schema import LossPlan, ReportPlan, Scenario, TargetPlan
@@ -109,6 +109,15 @@ class Pack(InWords):
     def summary(self) -> str:
         """Return the verdict, which names no record."""
         return verdict(self.assessment)
+
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+        """Return an Altair histogram of the risk in the worst scenario."""
+        return self.assessment.worst.risk.plot()
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield the files of the pack."""
+        rows = ((str(path.relative_to(self.folder)),) for path in self.files)
+        yield Table("", ("files",), tuple(rows))
 
 
 def report(

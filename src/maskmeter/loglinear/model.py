@@ -12,6 +12,7 @@ import polars as pl
 
 from maskmeter._checks import check_choice, is_number, shown
 from maskmeter._plural import counted
+from maskmeter._views import InWords
 from maskmeter.errors import ConvergenceWarning, InputError, ModelWarning, ParametersWarning
 from maskmeter.loglinear.cells import (
     DRAWS,
@@ -43,11 +44,13 @@ Counts = Literal["original", "released"]
 
 
 @dataclass(frozen=True, eq=False)
-class LogLinear:
+class LogLinear(InWords):
     """A hierarchical log-linear model, fitted to the keys of a file by maximum likelihood.
 
     With weights the model is fitted to the weighted table (pseudo maximum likelihood).
     """
+
+    _shown = (("term", "term", ""), ("parameters", "parameters", ","))
 
     data: Microdata
     counts: Counts

@@ -12,7 +12,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._plural import counted
-from maskmeter._views import InWords
+from maskmeter._views import InWords, listed
 from maskmeter.loglinear import gamma
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from maskmeter.loglinear.goodness import Goodness
     from maskmeter.loglinear.model import LogLinear
+    from maskmeter.page import Table
 
     Array = NDArray[np.float64]
 
@@ -65,6 +66,16 @@ class LoglinearSearch(InWords):
     `too_large` names the terms that were not tried because of the size of their tables, `too_slow`
     those that would take too long to fit.
     """
+
+    _shown = (
+        ("added", "term added", ""),
+        ("parameters", "parameters", ","),
+        ("bic", "BIC", ",.0f"),
+        ("z1", "z1", ".2f"),
+        ("z2", "z2", ".2f"),
+        ("tau1", "tau1", ",.1f"),
+        ("tau2", "tau2", ",.1f"),
+    )
 
     method: Found
     path: tuple[Step, ...]
@@ -142,6 +153,11 @@ class LoglinearSearch(InWords):
         shown = [field.name for field in fields(Step) if field.name != "model"]
         columns = {name: [getattr(step, name) for step in self.path] for name in shown}
         return pl.DataFrame(columns)
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield the path."""
+        named = pl.col("added").replace("", "independence")
+        yield listed(self.to_frame().with_columns(named), self._shown)
 
     def summary(self) -> str:
         """Return a short account in words."""

@@ -17,8 +17,11 @@ from maskmeter.frames import encode, opened
 from maskmeter.keys import Key
 from maskmeter.misclassification.matrix import Matrix
 from maskmeter.misclassification.product import Misclassification, space_of
+from maskmeter.page import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from maskmeter.keys import KeySpace
@@ -90,6 +93,19 @@ class ValidationStudy(InWords):
             }
             parts.append(pl.DataFrame(columns))
         return pl.concat(parts)
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield how often each key was right: no category."""
+        rows = (
+            (
+                one.key.name,
+                f"{int(one.counts.sum()):,}",
+                f"{one.stay:.1%}",
+                f"{np.diag(one.errors).max():.3f}",
+            )
+            for one in self.studied
+        )
+        yield Table("", ("key", "records", "right", "largest standard error"), tuple(rows))
 
     def summary(self) -> str:
         """Return a short account that names no category."""

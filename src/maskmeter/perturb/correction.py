@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from maskmeter._plural import counted
+from maskmeter._views import InWords, facts
 from maskmeter.errors import InputError, MatrixError
 from maskmeter.microdata import Microdata
 from maskmeter.misclassification import as_mechanism
@@ -15,13 +17,14 @@ from maskmeter.perturb.release import Release
 from maskmeter.perturb.swap import Swap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from maskmeter.keys import Codes, KeySpace
     from maskmeter.misclassification import Mechanism, Misclassification
     from maskmeter.misclassification.product import Factor
+    from maskmeter.page import Table
 
     Array = NDArray[np.float64]
 
@@ -29,7 +32,7 @@ _SINGULAR = 1e12  # condition number beyond which an inverse has no digits left
 
 
 @dataclass(frozen=True, eq=False)
-class CorrectedCounts:
+class CorrectedCounts(InWords):
     """Counts of the released file, and estimates of the original ones with standard errors.
 
     The arrays have a row per category of the first key, and a column per category of the second.
@@ -43,6 +46,23 @@ class CorrectedCounts:
     def __repr__(self) -> str:
         """Return the keys: small counts stay out of logs."""
         return f"CorrectedCounts({' x '.join(self.space.names)})"
+
+    def summary(self) -> str:
+        """Return a short account that shows no count."""
+        return (
+            f"Original counts of {' x '.join(self.space.names)}, estimated for"
+            f" {counted(self.space.size, 'cell')} with standard errors of"
+            f" {self.standard_error.max():,.1f} at most."
+        )
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield the size of the table and of the errors: no count."""
+        yield facts(
+            ("keys (categories)", self.space.in_words),
+            ("records", f"{int(self.released.sum()):,}"),
+            ("median standard error", f"{np.median(self.standard_error):,.1f}"),
+            ("largest standard error", f"{self.standard_error.max():,.1f}"),
+        )
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row per cell: its categories, released count, estimate and standard error."""

@@ -11,6 +11,7 @@ import polars as pl
 
 from maskmeter._checks import check_choice, locked
 from maskmeter._plural import plural
+from maskmeter._views import InWords, facts
 from maskmeter.errors import CategoryError, PerturbationError
 from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import Matrix
@@ -19,13 +20,14 @@ from maskmeter.perturb.pram import Pram, allowed_moves, as_moves
 from maskmeter.perturb.step import as_crossed, category_of, check_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskmeter.keys import Key
     from maskmeter.microdata import Microdata
     from maskmeter.misclassification.product import Crossed
+    from maskmeter.page import Table
 
     Array = NDArray[np.float64]
 
@@ -33,7 +35,7 @@ Cost = Literal["changes", "distance"]
 
 
 @dataclass(frozen=True, eq=False)
-class PramDesign:
+class PramDesign(InWords):
     """An invariant matrix P[true, released] for one key, made for the shares of one file."""
 
     key: Crossed
@@ -57,6 +59,23 @@ class PramDesign:
         In another file it is changed to leave that file's margins.
         """
         return Pram(self.key, matrix=Matrix(self.P), forbidden=self.forbidden, label=label)
+
+    def summary(self) -> str:
+        """Return a short account that shows no share."""
+        return (
+            f"Invariant PRAM of {' x '.join(self.key)}: {self.expected_change:.1%} of the records are"
+            " expected to change."
+        )
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield the size of the matrix and how many stay: no share of a category."""
+        stay = self.P.diagonal()[self.shares > 0]
+        yield facts(
+            ("categories", f"{len(self.P):,}"),
+            ("expected change", f"{self.expected_change:.1%}"),
+            ("chance to stay", f"{stay.min():.1%} to {stay.max():.1%}"),
+            ("forbidden moves", f"{len(self.forbidden):,}"),
+        )
 
     def to_frame(self) -> pl.DataFrame:
         """Return the stay probability and the share of every category, by position."""

@@ -6,13 +6,14 @@ import platform
 import warnings
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, seed_of
+from maskmeter._views import InWords, cell_chart, cell_table, facts
 from maskmeter.errors import InputError, MaskmeterWarning, MatrixError, PerturbationError
 from maskmeter.microdata import check_microdata
 from maskmeter.misclassification import (
@@ -21,9 +22,10 @@ from maskmeter.misclassification import (
     as_mechanism,
     seen_through,
 )
+from maskmeter.page import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -44,7 +46,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(InWords):
     """The original file, the released one, and the misclassification that made it.
 
     `mm.protect` makes one and says how in `provenance`; a file that was perturbed elsewhere can be
@@ -65,6 +67,7 @@ class Release:
     provenance: Provenance | None = None
     reported: tuple[Rate, ...] = ()
     cautions: tuple[MaskmeterWarning, ...] = ()
+    changed_by_step: tuple[tuple[str, int], ...] = ()  # label of each step, records it changed
 
     def __post_init__(self) -> None:
         """Put the misclassification on the file's keys, and check that it fits the moves."""
@@ -109,13 +112,45 @@ class Release:
 
     def __repr__(self) -> str:
         """Return sizes and names: no record is shown."""
-        return f"Release({counted(len(self.original), 'record')}, {self.misclassification!r})"
+        return (
+            f"Release({counted(len(self.original), 'record')}, {int(self.changed.sum()):,} changed,"
+            f" {self.misclassification!r})"
+        )
 
     @property
     def changed(self) -> NDArray[np.bool_]:
         """Whether each record differs from the original in any key."""
         changed: NDArray[np.bool_] = (self.original.codes != self.released.codes).any(axis=1)
         return changed
+
+    def summary(self) -> str:
+        """Return a short account that names no record."""
+        records, changed = len(self.original), int(self.changed.sum())
+        moved = (self.original.codes != self.released.codes).any(axis=0)
+        keys = ", ".join(np.array(self.original.space.names)[moved])
+        return (
+            f"{changed:,} of {counted(records, 'record')} ({changed / max(records, 1):.1%})"
+            f" {plural(changed, 'was', 'were')} changed{f' in {keys}' if keys else ''}; records that"
+            f" are unique on {counted(len(moved), 'key')}: {self.original.uniques:,} before,"
+            f" {self.released.uniques:,} after."
+        )
+
+    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+        """Return an Altair chart of the records by the size of their cell, before and after."""
+        return cell_chart("records", self._cell_sizes)
+
+    @property
+    def _cell_sizes(self) -> dict[str, tuple[int, ...]]:
+        return {"original": self.original.cell_sizes, "released": self.released.cell_sizes}
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield the keys, the records that each step changed, and the sizes of cells."""
+        yield facts(("keys (categories)", self.original.space.in_words))
+        if self.changed_by_step:
+            records = max(len(self.original), 1)
+            rows = ((step, f"{n:,} ({n / records:.1%})") for step, n in self.changed_by_step)
+            yield Table("", ("step", "records changed"), tuple(rows))
+        yield cell_table({f"{name} records": one for name, one in self._cell_sizes.items()})
 
     @property
     def changed_by_key(self) -> dict[str, float]:
@@ -148,7 +183,7 @@ class Release:
         >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f"] * 50 + ["m"] * 50})
         >>> sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
         >>> mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=2010).project(["lad"])
-        Release(100 records, Mechanism(lad))
+        Release(100 records, 20 changed, Mechanism(lad))
         """
         names = self.original.space.chosen(names)
         original = self.original.project(names)
@@ -194,8 +229,11 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     current, mechanism = data, Misclassification({}).on(data)
     reported: list[Rate] = []
     cautions: list[MaskmeterWarning] = []
+    changed: list[tuple[str, int]] = []
     for step in steps:
         perturbed = step.perturb(current, seed=seed)
+        moved = (perturbed.codes != current.codes).any(axis=1)
+        changed.append((step.label, int(moved.sum())))
         mechanism = mechanism.then(Misclassification(perturbed.matrices))
         current = current.with_codes(perturbed.codes)
         reported += perturbed.rates
@@ -203,7 +241,9 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     for caution in cautions:
         warnings.warn(caution, stacklevel=2)
     provenance = Provenance(steps, seed, data.fingerprint(), _versions())
-    return Release(data, current, mechanism, provenance, tuple(reported), tuple(cautions))
+    return Release(
+        data, current, mechanism, provenance, tuple(reported), tuple(cautions), tuple(changed)
+    )
 
 
 def _checked_steps(given: Sequence[Step]) -> tuple[Step, ...]:

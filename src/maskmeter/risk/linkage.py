@@ -102,6 +102,8 @@ class LinkageTrial(InWords):
     the true share in 99 of 100 trials, for targets and for releases drawn anew.
     """
 
+    _shown = (("what", "right claims", ""), ("share", "share", ".2%"))
+
     targets: int
     claims: int
     right: int

@@ -12,15 +12,18 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._checks import is_number, locked, shown
 from maskmeter._plural import counted, plural
-from maskmeter._views import InWords
+from maskmeter._views import InWords, facts
 from maskmeter.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from maskmeter.errors import ModelWarning
     from maskmeter.loglinear import LoglinearSearch
     from maskmeter.microdata import Microdata
+    from maskmeter.page import Table
 
 _MOST_RANKS = 200  # that a curve of the risk is drawn at
 
@@ -58,8 +61,7 @@ class Risk(InWords):
         """The interval of the total, in brackets; nothing when there is none."""
         if self.interval is None:
             return ""
-        low, high = self.interval
-        return f" (95 % interval {low:.1f} to {high:.1f})"
+        return f" (95 % interval {self.interval[0]:.1f} to {self.interval[1]:.1f})"
 
     @property
     def total(self) -> float:
@@ -135,6 +137,18 @@ class Risk(InWords):
             )
         lines.append(f"Assumed: {'; '.join(self.assumptions)}.")
         return "\n".join(lines)
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield the total with its interval, and how many uniques have a high risk: no record."""
+        ends = [f"{end:,.1f}" for end in self.interval or ()]
+        yield facts(
+            ("expected correct matches", f"{self.total:,.1f}"),
+            *((("approximate 95 % interval", " to ".join(ends)),) if ends else ()),
+            ("sample uniques", f"{self.uniques:,}"),
+            ("matches as a share of uniques", f"{self.share:.1%}"),
+            ("uniques with a risk above one half", f"{self.above(0.5):,}"),
+            ("records", f"{len(self.data):,}"),
+        )
 
     def to_frame(self) -> Any:  # noqa: ANN401 - the user's kind of frame
         """Return a row per sample unique: `record` (row number), released key values, `risk`.

@@ -58,6 +58,16 @@ class RiskUtilityMap(InWords):
     what the steps of a candidate warned of.
     """
 
+    _shown = (
+        ("label", "release", ""),
+        ("risk", "correct matches", ",.1f"),
+        ("upper", "upper end", ",.1f"),
+        ("share", "share of uniques", ".1%"),
+        ("loss", "loss", ".2f"),
+        ("changed", "records changed", ".1%"),
+        ("frontier", "on the frontier", ""),
+    )
+
     points: tuple[Point, ...]
     frontier: tuple[str, ...]
     measure: Measure

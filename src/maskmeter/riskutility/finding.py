@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from maskmeter._checks import check_progress, shown
 from maskmeter._plural import counted
 from maskmeter._random import RandomSource, seed_of
-from maskmeter._views import InWords
+from maskmeter._views import InWords, listed
 from maskmeter.errors import InputError, TargetWarning, without_warnings
 from maskmeter.microdata import check_microdata
 from maskmeter.riskutility.assessor import (
@@ -34,13 +35,13 @@ from maskmeter.riskutility.family import Family
 from maskmeter.riskutility.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from maskmeter.loglinear import LogLinear, LoglinearSearch
     from maskmeter.microdata import Microdata
+    from maskmeter.page import Table
     from maskmeter.perturb import Release
     from maskmeter.risk import Risk
     from maskmeter.riskutility.assessor import Known, Steps, Tables
@@ -150,6 +151,12 @@ class FoundRelease(InWords):
         if point.upper > point.risk:
             figure += f", {point.upper:.1f} at the upper end of the interval"
         return figure
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield what was tried: the choice first, then those on the frontier."""
+        others = [pl.col("label") != self.label, ~pl.col("frontier")]
+        ranked = self.path.sort(others, maintain_order=True)
+        yield listed(ranked, self.tried._shown)  # noqa: SLF001 - shown as a map shows it
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each release that was tried."""

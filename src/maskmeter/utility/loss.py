@@ -39,6 +39,8 @@ class Loss(InWords):
     largest distance of RAAD, RCV and contrast from their ideals.
     """
 
+    _shown = (("column", "column", ""), ("bvr", "change of between-row variance (%)", "+.1f"))
+
     rows: Variable
     columns: Variable
 
@@ -137,6 +139,13 @@ class Loss(InWords):
 @dataclass(frozen=True, eq=False)
 class Losses(InWords):
     """Information loss of all two-way tables of some variables, and of their margins."""
+
+    _shown = (
+        ("rows", "rows", ""),
+        ("columns", "columns", ""),
+        ("raad", "RAAD", ".1f"),
+        ("rcv", "change of Cramer's V (%)", "+.1f"),
+    )
 
     variables: tuple[Variable, ...]
     tables: tuple[Loss, ...]

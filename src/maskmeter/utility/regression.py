@@ -37,6 +37,13 @@ class RegressionLoss(InWords):
     Categories are compared with the first one of their variable.
     """
 
+    _shown = (
+        ("coefficient", "coefficient", ""),
+        ("before", "before", ",.4g"),
+        ("after", "after", ",.4g"),
+        ("overlap", "overlap of 95 % intervals", ".2f"),
+    )
+
     response: str
     names: tuple[str, ...]
     before: Array
