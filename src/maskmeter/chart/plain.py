@@ -56,7 +56,7 @@ def bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> C
     counts = base.mark_text(align="left", dx=4, color=SOFT, fontSize=11).encode(
         y="middle:Q", x="count:Q", text=alt.Text("count:Q", format=",")
     )
-    return titled(drawn + counts, title, subtitle, height=17 * len(frame))
+    return titled(drawn + counts, title, subtitle, height=14 * len(frame))
 
 
 def ranked(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Chart:
@@ -83,7 +83,7 @@ def path(frame: pl.DataFrame, *, title: str, subtitle: str) -> Chart:
     """
     import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
 
-    base = alt.Chart(frame, width=WIDTH, height=160)
+    base = alt.Chart(frame, width=WIDTH, height=130)
     band = base.transform_aggregate(n="count()").mark_rect(color=INK, opacity=0.15)
     band = band.encode(y=alt.datum(-Z95), y2=alt.datum(Z95))
     zero = base.mark_rule(color=SOFT, strokeDash=[4, 4]).encode(y=alt.datum(0))

@@ -181,11 +181,11 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
 
         click.echo(encoded(figures(pack.assessment)).decode(), nl=False)
         return
-    from maskmeter.evidence.sections import risk_table  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.evidence.sections import cell_sizes, risk_table  # noqa: PLC0415 - --help must not wait for numpy
 
     print_words(pack.summary(), "")
-    table = risk_table(pack.assessment)
-    print_table(table.caption, table.head, table.rows)
+    for table in (risk_table(pack.assessment), cell_sizes(pack.assessment)):
+        print_table(table.caption, table.head, table.rows)
     for caution in pack.cautions:
         warnings.warn(caution, MaskmeterWarning, stacklevel=2)
     print_files(pack.files)

@@ -44,6 +44,7 @@ class RiskFigures(_Figures, frozen=True):
     measure: str
     total: float
     uniques: int
+    cell_sizes: list[int]  # records in cells of 1, 2, 3, 4, and 5 or more
     share: float
     interval: tuple[float, float] | None
     above_half: int
@@ -284,6 +285,7 @@ def _risk(risk: Risk) -> RiskFigures:
         measure=risk.measure,
         total=risk.total,
         uniques=risk.uniques,
+        cell_sizes=list(risk.data.cell_sizes),
         share=risk.share,
         interval=risk.interval,
         above_half=risk.above(HALF),

@@ -30,7 +30,7 @@ from maskmeter.evidence.pack import (
     write_private,
 )
 from maskmeter.evidence.provenance import check_repeated, provenance_of
-from maskmeter.evidence.sections import keys_blocks
+from maskmeter.evidence.sections import keys_table
 from maskmeter.misclassification import Misclassification
 from maskmeter.page import Section, Top
 from maskmeter.perturb import Release, protect
@@ -136,7 +136,7 @@ def run_compare(
     line = target_line(options, task.target, _uniques(task))
     listed = [
         Section("The candidates", (map_figure(options, target=line), *option_blocks(options))),
-        Section("What was compared", tuple(keys_blocks(task.sample, task.scenarios or {}))),
+        Section("What was compared", (keys_table(task.sample, task.scenarios or {}),)),
     ]
     with all_or_none(folder, None) as unfinished:
         title = settings.title or "Risk and information loss of the candidates"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._plural import counted
+from maskmeter._views import cell_table
 from maskmeter.evidence.assessment import HALF
 from maskmeter.evidence.choices import choice_blocks, map_figure, target_line
 from maskmeter.evidence.records import record_blocks
@@ -96,12 +98,9 @@ def _picture(found: Assessment) -> Figure:
         line = target_line(found.options, found.target, uniques)
         return map_figure(found.options, chosen=found.chosen, target=line)
     rows = []
-    for one in found.scenarios:
-        for when, risk in (("unprotected", one.before), ("protected", one.risk)):
-            if risk is not None:
-                low, high = risk.interval or (risk.total, risk.total)
-                named = one.name if one.before is None else f"{one.name}, {when}"
-                rows.append((named, risk.total, low, high))
+    for name, risk in _named(found):
+        low, high = risk.interval or (risk.total, risk.total)
+        rows.append((name, risk.total, low, high))
     aim = None if found.target is None else found.target.most(found.worst.risk.uniques)
     drawn = chart.intervals(
         pl.DataFrame(rows, schema=["name", "risk", "low", "high"], orient="row"),
@@ -158,13 +157,20 @@ def _what(found: Assessment) -> Iterator[Block]:
         f" combinations), sampled with {sampling(data)}."
     )
     several = len(found.scenarios) > 1 or found.worst.keys != data.space.names
-    yield from keys_blocks(data, {one.name: one.keys for one in found.scenarios} if several else {})
+    known = {one.name: one.keys for one in found.scenarios} if several else {}
+    yield Beside(cell_sizes(found), keys_table(data, known))
     yield Text("The figures rest on this:")
     yield Points(assumptions(found.worst, found))
 
 
-def keys_blocks(data: Microdata, scenarios: Mapping[str, Sequence[str]]) -> Iterator[Block]:
-    """Yield the keys of a file, and which of them are known in which scenario."""
+def cell_sizes(found: Assessment) -> Table:
+    """Return how many records share their cell with how many others: k-anonymity counts."""
+    counts = {name: risk.data.cell_sizes for name, risk in _named(found)}
+    return replace(cell_table(counts), caption="Records by the size of their cell (k-anonymity)")
+
+
+def keys_table(data: Microdata, scenarios: Mapping[str, Sequence[str]]) -> Table:
+    """Return the keys of a file, and which of them are known in which scenario."""
     rows = [
         (
             titled(data, key.name),
@@ -174,7 +180,7 @@ def keys_blocks(data: Microdata, scenarios: Mapping[str, Sequence[str]]) -> Iter
         for key in data.space.keys
     ]
     caption = "The keys, and who knows them" if scenarios else "The keys an intruder may know"
-    yield Table(caption, ("key", "categories", *scenarios), tuple(rows))
+    return Table(caption, ("key", "categories", *scenarios), tuple(rows))
 
 
 def _how(found: Assessment) -> Iterator[Block]:
@@ -215,12 +221,7 @@ def _how(found: Assessment) -> Iterator[Block]:
 
 def risk_table(found: Assessment) -> Table:
     """Return the risk of every scenario, before and after protection."""
-    named: list[tuple[str, Risk]] = []
-    for one in found.scenarios:
-        if one.before is not None:
-            named.append((f"{one.name}, unprotected", one.before))
-        named.append((f"{one.name}, protected" if one.before else one.name, one.risk))
-    rows = tuple((name, *_measured(risk)) for name, risk in named)
+    rows = tuple((name, *_measured(risk)) for name, risk in _named(found))
     head = (
         "scenario",
         "unique records",
@@ -230,6 +231,16 @@ def risk_table(found: Assessment) -> Table:
         "over one half",
     )
     return Table("Correct matches to expect among the unique records", head, rows)
+
+
+def _named(found: Assessment) -> Iterator[tuple[str, Risk]]:
+    """Yield the risk of every scenario, before and after protection, by a name."""
+    for one in found.scenarios:
+        if one.before is None:
+            yield one.name, one.risk
+        else:
+            yield f"{one.name}, unprotected", one.before
+            yield f"{one.name}, protected", one.risk
 
 
 def _measured(risk: Risk) -> tuple[str, ...]:
