@@ -45,13 +45,12 @@ def run(*arguments, folder=".", env=None, drawn=None):
 
 def run_process(*arguments, command=MODULE, env=None, **options):
     """Return what the command did in a process of its own, where coverage is not measured."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     return subprocess.run(  # noqa: S603 - our own command
         [*command, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
-        env={**own, **COLUMNS, **(env or {})},
+        env={**os.environ, **COLUMNS, **(env or {})},
         **options,
     )
 

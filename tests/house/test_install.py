@@ -1,0 +1,134 @@
+"""What is installed, and where it must work: pins, the Makefile's steps and continuous integration."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from needs import need_program
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+FILES = ["requirements.txt", "requirements-extras.txt", "requirements-dev.txt"]
+
+
+def name_of(requirement):
+    return re.match(r"[A-Za-z0-9._-]+", requirement)[0].lower()
+
+
+def pins(name):
+    """Return the versions that a file of requirements pins, by package, and how often it hashes."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    found = {}
+    for package, version in re.findall(r"^([a-z0-9._-]+)(?:\[\S+\])?==(\S+)", text, re.MULTILINE):
+        found.setdefault(package, set()).add(version)
+    return found, text.count("--hash=sha256:")
+
+
+def asked_for(*extras):
+    """Return the packages that the project names, with some of its extras."""
+    project = PROJECT["project"]
+    listed = [one for extra in extras for one in project["optional-dependencies"][extra]]
+    return {name_of(one) for one in (*project["dependencies"], *listed)} - {"maskmeter"}
+
+
+def test_running_needs_no_development_tool():
+    running, _ = pins("requirements.txt")
+
+    assert asked_for() <= running.keys()
+    assert not running.keys() & (asked_for("dev") - asked_for())
+    assert len(running) < 35
+
+
+def test_the_folder_for_machines_without_network_has_every_extra():
+    extras = set(PROJECT["project"]["optional-dependencies"]) - {"dev"}
+
+    assert asked_for(*extras) <= pins("requirements-extras.txt")[0].keys()
+    assert asked_for("dev", *extras) <= pins("requirements-dev.txt")[0].keys()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_everything_is_pinned_to_one_version_and_hashed(name):
+    found, hashes = pins(name)
+    everything, _ = pins("requirements-dev.txt")
+
+    assert hashes >= sum(map(len, found.values()))
+    assert all(found[package] == everything[package] for package in found)
+
+
+def steps(target, folder):
+    """Return what make would do for a target where nothing is installed yet."""
+    make = need_program("make", "apt-get install make")
+    done = subprocess.run(  # noqa: S603 - found by name
+        [make, "--dry-run", target, f"VENV={folder / 'none'}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_demonstration_installs_what_running_needs_and_the_tests_the_rest(tmp_path):
+    demo, test = steps("demo", tmp_path), steps("test", tmp_path)
+
+    assert "-r requirements.txt" in demo
+    assert "requirements-dev" not in demo
+    assert demo.rstrip().endswith("-m maskmeter demo")
+    assert test.index("-r requirements.txt") < test.index("-r requirements-dev.txt")
+    for done in (demo, test):
+        assert "Installing what maskmeter needs" in done
+        assert "--quiet" not in done  # a minute's silence looks like a standstill
+
+
+def test_tests_run_on_two_processors_and_measure_coverage_only_where_changes_land(tmp_path):
+    test, coverage = steps("test", tmp_path), steps("coverage", tmp_path)
+
+    assert "-n 2 --dist loadfile" in test
+    assert "--cov" not in test
+    assert "--cov-fail-under=95" in coverage
+    assert "make coverage" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def workflow():
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)["jobs"]
+
+
+def commands(job):
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+def test_every_version_of_python_is_tested_and_every_system_tried(workflow):
+    test, smoke = workflow["test"], workflow["smoke"]
+
+    assert test["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    assert PROJECT["project"]["requires-python"] == ">=3.11"
+    assert commands(test) == ["make test"]
+    assert smoke["strategy"]["matrix"]["os"] == ["windows-latest", "macos-latest"]
+    assert commands(smoke) == ["python -m pip install .", "python tests/smoke.py"]
+
+
+def test_what_windows_and_macos_are_tried_with_works_here(workflow):
+    """With the encoding of output that Windows has where it is not a terminal."""
+    *_, words = commands(workflow["smoke"])
+    done = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, *words.split()[1:]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("maskmeter ")
