@@ -194,7 +194,12 @@ def test_candidates_can_be_chosen_from(world):
     )
 
     assert found.label == min(found.tried.points, key=lambda point: point.loss).label
-    assert found.plot().to_dict()["title"]["text"] == "Risk and information loss"
+    drawn = found.plot().to_dict()
+    assert drawn["title"]["text"] == "Risk and information loss"
+    (rows,) = drawn["datasets"].values()
+    assert [row["label"] for row in rows if row["chosen"]] == [found.label]
+    (line,) = [layer["encoding"]["y"] for layer in drawn["layer"] if layer.get("name") == "target"]
+    assert line["datum"] == found.target.most(found.risk.uniques)
 
 
 def test_a_target_that_nothing_meets_is_said(world):

@@ -87,12 +87,20 @@ def named_rows(names: Sequence[str]) -> tuple[alt.Axis, int]:
     Long names go over two lines, or one if there are many, without their middle if need be: tables
     have them in full.
     """
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
-
     letters, lines = (LETTERS, LINES) if len(names) <= MANY else (LETTERS + 4, 1)
     written = distinct(names, lambda name, end: over_lines(name, letters, lines, end))
     high = 36 if any(len(one) > 1 for one in written.values()) else 22
-    return alt.Axis(labelExpr=called(written), labelLimit=0), high
+    return row_axis(written), high
+
+
+def row_axis(written: Mapping[str, list[str]]) -> alt.Axis:
+    """Return an axis that writes such lines for each name, their middle at its tick."""
+    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+
+    high = [name for name, lines in written.items() if len(lines) > 1]
+    test = f"indexof({json.dumps(high)}, datum.value) >= 0"
+    offset = {"condition": {"test": test, "value": -7}, "value": 0}
+    return alt.Axis(labelExpr=called(written), labelOffset=offset, labelLimit=0)
 
 
 def over_lines(name: str, letters: int, lines: int, end: float = 0.35) -> list[str]:

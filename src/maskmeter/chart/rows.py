@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskmeter.chart.labels import distinct, shorten
-from maskmeter.chart.look import INK, SOFT, WIDTH, called, named_rows, tip, titled
+from maskmeter.chart.look import INK, SOFT, WIDTH, called, named_rows, row_axis, tip, titled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -125,6 +125,8 @@ def _lowest(frame: pl.DataFrame, value: str, title: str, subtitle: str) -> Chart
     low = low.with_columns(pair=pl.format("{} x {}", "rows", "columns"))
     pairs = low.select("pair", "rows", "columns").iter_rows()
     written = {pair: [shorten(one, 24), f"x {shorten(other, 22)}"] for pair, one, other in pairs}
+    axis = row_axis(written)
+    axis.grid = True
     base = alt.Chart(low).encode(
         x=alt.X(
             f"{value}:Q",
@@ -136,13 +138,11 @@ def _lowest(frame: pl.DataFrame, value: str, title: str, subtitle: str) -> Chart
             "pair:N",
             title=None,
             sort=None,
-            axis=alt.Axis(grid=True, labelExpr=called(written), labelLimit=0),
+            axis=axis,
         ),
         tooltip=["rows:N", "columns:N", alt.Tooltip(f"{value}:Q", format=".1f")],
     )
     dots = base.mark_point(color=INK, filled=True, size=90, opacity=1)
-    numbers = base.mark_text(color=SOFT, align="left", dx=8).encode(
-        text=alt.Text(f"{value}:Q", format=".1f")
-    )
+    numbers = base.mark_text(color=SOFT, dy=-11).encode(text=alt.Text(f"{value}:Q", format=".1f"))
     note = f"The {len(low)} lowest of {len(frame):,}."
     return titled(dots + numbers, title, subtitle, note, height=36 * len(low))

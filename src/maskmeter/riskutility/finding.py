@@ -163,8 +163,9 @@ class FoundRelease(InWords):
         return self.path
 
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
-        """Return an Altair map of all releases that were tried."""
-        return self.tried.plot()
+        """Return an Altair map of all releases that were tried, with the choice and the target."""
+        target = (self.target.most(self.risk.uniques), "target")
+        return self.tried.plot(chosen=self.label, target=target)
 
 
 def find_release(
