@@ -12,17 +12,14 @@ PIN := $(RUN) -m uv pip compile pyproject.toml --universal --python-version 3.11
 # Threads of linear algebra wait for each other when two workers share two processors.
 TESTS := OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test test-full coverage golden lint bench docs wheels requirements clean
+.PHONY: demo test test-full golden lint bench docs wheels requirements clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)  ## the main job, on a synthetic census
 	$(RUN) -m maskmeter demo
 
-test: lint  ## lint, then every test but the long studies
-	$(TESTS)
-
-coverage: lint  ## the same, and how much of the code the tests reach
-	$(TESTS) --cov --cov-report=term --cov-fail-under=95
+test: lint  ## lint, then every test but the long studies; COVERAGE=1 also says what they reach
+	$(TESTS) $(if $(COVERAGE),--cov --cov-report=term --cov-fail-under=95)
 
 test-full: lint  ## the long statistical studies too, with a fresh seed that is printed
 	MASKMETER_FULL=1 MASKMETER_SEED=$$($(RUN) -c 'import secrets; print(secrets.randbelow(2**32))') \
