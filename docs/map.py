@@ -6,19 +6,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from maskmeter.demo import run_demo
-from maskmeter.evidence.choices import choice_blocks
-from maskmeter.evidence.words import Audience
-from maskmeter.page import Figure
+from maskmeter.evidence.sections import top
+from maskmeter.page import figures
 
 PICTURE = Path(__file__).parent / "_static" / "map.png"
 
 if __name__ == "__main__":
     with TemporaryDirectory() as folder:
         found = run_demo(folder).pack.assessment
-    (drawn,) = (
-        block.chart
-        for block in choice_blocks(found, Audience(public=False))
-        if isinstance(block, Figure)
-    )
-    drawn.save(PICTURE)
+    (figure,) = figures(top(found).blocks)
+    figure.chart.save(PICTURE, scale_factor=2)
     print(f"Wrote {PICTURE}")

@@ -5,15 +5,28 @@ from __future__ import annotations
 import pytest
 
 import maskmeter as mm
-from browser.look import faults, look
+from browser.look import browser, faults, look, show
 
 
-@pytest.mark.parametrize("name", ["internal.html", "public.html"])
-def test_the_reports_of_the_demonstration_are_sound(demo, name):
+@pytest.mark.parametrize(("name", "figures"), [("internal.html", 5), ("public.html", 0)])
+def test_the_reports_of_the_demonstration_are_sound(demo, name, figures):
     seen = look(demo / "story" / "evidence" / name)
 
     assert [fault for facts in seen for fault in facts.faults()] == []
-    assert seen[0].figures >= 5
+    assert seen[0].figures == figures
+
+
+# Where the things that a decision needs end, in pixels from the top.
+ENDS = """() => [".verdict", ".lead", ".facts", ".beside figure svg", ".beside table"].map(
+  (one) => document.querySelector(`header ${one}`).getBoundingClientRect().bottom)"""
+
+
+def test_the_decision_is_on_the_first_screen_and_the_page_is_short(demo):
+    with browser() as started:
+        shown = show(started, demo / "story" / "evidence" / "internal.html", width=1200)
+
+        assert max(shown.page.evaluate(ENDS)) <= 900
+        assert shown.page.evaluate("document.documentElement.scrollHeight") < 6000
 
 
 def test_labels_that_are_markup_are_words_on_the_page(tmp_path):

@@ -16,6 +16,7 @@ from maskmeter import formats
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+OWN = re.compile(r"(\.venv/bin/)?maskmeter ")
 LONG = ("demo", "paper")  # they have tests of their own
 
 
@@ -24,7 +25,7 @@ def commands(page):
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
     lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
-    ours = [shlex.split(line)[1:] for line in lines if line.startswith("maskmeter ")]
+    ours = [shlex.split(line)[1:] for line in lines if OWN.match(line)]
     return [words for words in ours if words[0] not in LONG]
 
 
@@ -53,6 +54,8 @@ def coded(people):
 )
 def test_every_command_on_a_page_runs(people, tmp_path, page):
     people.write_csv(tmp_path / "survey.csv")
+    (tmp_path / "maskmeter-demo").mkdir()  # as the demonstration leaves it
+    people.write_csv(tmp_path / "maskmeter-demo" / "survey.csv")
     codes, labels = coded(people)
     pyreadstat.write_sav(codes, tmp_path / "survey.sav", variable_value_labels=labels)
     whole = re.search(
@@ -67,6 +70,16 @@ def test_every_command_on_a_page_runs(people, tmp_path, page):
             plan.write_text(whole, encoding="utf-8")
         done = run(*words, folder=tmp_path)
         assert done.returncode == 0, (words, done.stderr)
+
+
+def test_the_first_screen_of_the_readme_has_the_two_commands_and_one_for_a_file():
+    first = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:24]
+
+    assert [line.split("#")[0].strip() for line in first if line.startswith("$ make")] == [
+        "$ make demo",
+        "$ make test",
+    ]
+    assert any("maskmeter assess maskmeter-demo/survey.csv --keys" in line for line in first)
 
 
 def test_the_documents_show_every_command():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     _Place = tuple[float, float]
 
-HEIGHT = 360
+HEIGHT = 300
 ARROW = 7.0  # from the top of the map to the middle of an arrow
 FEW, REACH = 12, 120.0  # releases on the frontier whose labels may be so far away, in pixels
 SUFFIX = " (chosen)"
