@@ -41,7 +41,7 @@ from maskmeter.perturb import Release
 from maskmeter.plan.schema import LossPlan, ReportPlan, Scenario, TargetPlan
 from maskmeter.plan.steps import plan_of_release
 from maskmeter.risk.uniques import check_data
-from maskmeter.riskutility.target import Target
+from maskmeter.riskutility.target import By, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -130,6 +130,7 @@ def report(
     loss: Sequence[tuple[str, str]] = (),
     max_share: float | None = None,
     max_total: float | None = None,
+    by: By = "upper",
     household: str | None = None,
     options: RiskUtilityMap | None = None,
     title: str | None = None,
@@ -158,6 +159,8 @@ def report(
         Two-way tables whose information loss is shown, such as [("lad", "ethnicity")].
     max_share, max_total
         A target of risk that the verdict is held against.
+    by
+        Which figure of an estimate must meet it: the "upper" end of its interval, or the "estimate".
     household
         A column that names households, for their risk too.
     options
@@ -182,7 +185,7 @@ def report(
     settings = Settings(title, audience, smallest_count, rates, charts)
     target = None
     if max_share is not None or max_total is not None:
-        target = Target.of(max_share=max_share, max_total=max_total)
+        target = Target.of(max_share=max_share, max_total=max_total, by=by)
     out = _checked_folder(data, folder, settings)
     found = assess(
         data,
