@@ -221,6 +221,16 @@ def test_models_of_a_long_search_are_numbered(width):
     assert spec["vconcat"][1]["encoding"]["x"]["title"] == "Terms added"
 
 
+@pytest.mark.parametrize("numbers", [(3, 4), (5, 8, 11, 15, 20, 25, 30), tuple(range(1, 43))])
+def test_numbers_of_keys_are_whole(numbers):
+    frame = pl.DataFrame({"number": numbers, "matches": [float(one) for one in numbers]})
+    spec = chart.curves(frame.with_columns(error=pl.lit("no error")), **WORDS).to_dict()
+    for width in (180, WIDTH):
+        seen = picture(spec, width=width)
+        assert struck(seen) == []
+        assert not any("." in one.text for one in seen.words)
+
+
 def test_a_curve_of_risks_falls_from_the_most_to_the_least():
     frame = pl.DataFrame({"rank": [1, 50, 100], "risk": [0.04, 0.01, 0.002]})
     spec = chart.ranked(frame, **WORDS).to_dict()

@@ -12,6 +12,7 @@ import maskmeter as mm
 from browser.look import VIEWS, browser, faults, show
 from browser.samples import charts, page
 from maskmeter import chart
+from maskmeter.chart.labels import text_width
 from maskmeter.page import Fact, Figure, Fold, Section, Table, Text, Top, render
 
 ONE = VIEWS[:1]
@@ -279,3 +280,23 @@ def test_a_page_without_charts_holds_no_script(tmp_path):
     assert "<script" not in html
     assert "script-src" not in html
     assert faults(tmp_path / "words.html") == []
+
+
+def test_labels_are_no_wider_than_they_are_reckoned_to_be(tmp_path):
+    (tmp_path / "words.html").write_text(bare("<p>Words</p>"), encoding="utf-8")
+    texts = [
+        "no protection", "RS20", "targeted swap of neighbourhood 20 % (chosen)", "PRAM: WOMEN, 75+", "miniature", "女性 20%",
+        "target for the upper end of the interval", "neighbourhood_of_residence_2017", "Gemütliche Straße", "1,234,567",
+    ]  # fmt: skip
+    with browser() as started:
+        page = show(started, tmp_path / "words.html").page
+        measure = """([texts, font]) => {
+          const pen = document.createElement("canvas").getContext("2d");
+          pen.font = font;
+          return texts.map((text) => pen.measureText(text).width);
+        }"""
+        for bold, font in ((False, "12px system-ui"), (True, "bold 12px system-ui")):
+            wide = page.evaluate(measure, [texts, font])
+            reckoned = [text_width(text, bold=bold) for text in texts]
+            assert all(a <= b for a, b in zip(wide, reckoned, strict=True))
+            assert all(a >= 0.6 * b for a, b in zip(wide, reckoned, strict=True))  # not just huge

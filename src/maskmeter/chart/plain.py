@@ -176,15 +176,17 @@ def curves(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) ->
 
     kinds = frame["error"].unique(maintain_order=True).to_list()
     key = alt.Legend(title=None, symbolStrokeWidth=2)
+    numbers = sorted(frame["number"].unique().to_list())
+    whole = at_ticks(numbers, labelOverlap="greedy", labelSeparation=4, grid=False)
     steps = [digit * 10**power for power in range(7) for digit in (1, 3)]
     drawn = (
         alt.Chart(frame)
         .mark_line(point={"size": 50})
         .encode(
-            x=alt.X("number:Q", title=x, axis=alt.Axis(tickMinStep=1, grid=False)),
+            x=alt.X("number:Q", title=x, scale=alt.Scale(zero=False), axis=whole),
             y=alt.Y(
                 "max(matches):Q",
-                title=y,
+                title=f"{y}, log scale",
                 scale=alt.Scale(type="symlog"),
                 axis=at_ticks([0, *steps], labelOverlap="greedy"),
             ),
