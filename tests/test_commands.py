@@ -687,7 +687,7 @@ def test_files_that_can_only_be_read_are_protected_in_a_format_that_keeps_their_
     assert own.returncode == other.returncode == 0, own.stderr + other.stderr
     assert (tmp_path / "own" / "protected.sav").exists()
     assert (tmp_path / "other" / "protected.csv").exists()
-    assert "Caution: 'protected.csv' does not hold all that was read" in other.stderr
+    assert "Caution: Writing 'protected.csv' loses information" in other.stderr
     assert never.returncode == 1
     assert "read but not written" in never.stderr
     assert not (tmp_path / "never").exists()

@@ -133,7 +133,7 @@ class TestOtherCommands:
             ("safe.csv", "safe.csv", "exists already"),
             ("safe.csv", "safe.csv.provenance.json", "provenance of another release"),
             ("survey.csv", None, "is the file that was read"),
-            ("none/safe.csv", None, "no such directory"),
+            ("none/safe.csv", None, "no such folder"),
         ],
     )
     def test_protect_refuses_first(self, world, name, there, said):

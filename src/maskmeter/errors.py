@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class MaskmeterError(Exception):
-    """Every mistake that maskmeter reports."""
+    """The base class of all errors that maskmeter raises."""
 
 
 class InputError(MaskmeterError, ValueError):
-    """An argument cannot be used as it was given."""
+    """An argument is invalid."""
 
 
 class ColumnNotFoundError(MaskmeterError, LookupError):
@@ -40,8 +40,8 @@ class ColumnNotFoundError(MaskmeterError, LookupError):
         self.name = name
         if not named:  # the header may be a record
             super().__init__(
-                f"No {what} named {name!r} among {len(columns):,}. Does the first row of the file"
-                " hold the names of its columns?"
+                f"No {what} named {name!r} among {len(columns):,}. The first row of the file must"
+                " hold the column names; it may be a record."
             )
             return
         spelled = {column.lower(): column for column in columns}
@@ -57,18 +57,18 @@ class ColumnNotFoundError(MaskmeterError, LookupError):
 
 
 class DuplicateColumnError(MaskmeterError, ValueError):
-    """Two columns have the same name."""
+    """Several columns have the same name."""
 
     def __init__(self, names: Iterable[str] | None) -> None:
         if names is None:  # they may be values of a record
             super().__init__(
-                "More than one column has the same name. Does the first row of the file hold the"
-                " names of its columns? Each must be unique."
+                "More than one column has the same name. The first row of the file must hold the"
+                " column names, each of them once; it may be a record."
             )
             return
         listed = ", ".join(repr(name) for name in names)
         super().__init__(
-            f"More than one column is named {listed}. Rename them so that each is unique."
+            f"More than one column is named {listed}. Give each column a different name."
         )
 
 
@@ -78,17 +78,17 @@ class MissingValuesError(MaskmeterError, ValueError):
     def __init__(self, column: str, *, missing: int, records: int) -> None:
         super().__init__(
             f"{missing:,} of {counted(records, 'record')} {plural(missing, 'has', 'have')} no value for"
-            f" {column!r}. Recode {plural(missing, 'it', 'them')}, or make"
-            ' missing a category of its own: missing="category" (--missing category).'
+            f" {column!r}. Recode {plural(missing, 'it', 'them')} first, or treat missing as a"
+            ' category: missing="category" (--missing category).'
         )
 
 
 class CategoryError(MaskmeterError, ValueError):
-    """The categories of a key do not suit what is asked of them."""
+    """The categories of a key are invalid, or unknown to the key."""
 
 
 class MatrixError(MaskmeterError, ValueError):
-    """A matrix is not a usable P[true, released]."""
+    """A matrix is not a valid P[true, released]: square, with rows that sum to 1."""
 
 
 class PerturbationError(MaskmeterError, ValueError):
@@ -96,43 +96,43 @@ class PerturbationError(MaskmeterError, ValueError):
 
 
 class WeightError(MaskmeterError, ValueError):
-    """Weights or sampling fractions that cannot be used."""
+    """Weights or a sampling fraction are invalid or missing."""
 
 
 class FileError(MaskmeterError, OSError):
-    """A file cannot be read."""
+    """A file cannot be read or written."""
 
 
 class PlanError(MaskmeterError, ValueError):
-    """A plan file says something that cannot be done."""
+    """A plan file has an invalid entry."""
 
 
 class OptionalDependencyError(MaskmeterError, ImportError):
-    """A library that only some features need is not installed."""
+    """A feature needs an optional library that is not installed."""
 
 
 class MaskmeterWarning(UserWarning):
-    """The answer stands but may mislead."""
+    """The result was computed, but it may mislead."""
 
 
 @contextmanager
 def without_warnings(kind: type[MaskmeterWarning] = MaskmeterWarning) -> Iterator[None]:
-    """Hold back our own warnings, where what they say is said elsewhere."""
+    """Silence maskmeter's own warnings where their content is reported in another way."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kind)
         yield
 
 
 class FormatWarning(MaskmeterWarning):
-    """A format cannot hold all that was read from another."""
+    """The output format cannot store everything that was read."""
 
 
 class SortedRecordsWarning(FormatWarning):
-    """The records stand in the order of a key, so that changed ones stand out of place."""
+    """The records are sorted by a perturbed key, so changed records are out of order."""
 
 
 class ManyCategoriesWarning(MaskmeterWarning):
-    """A key of numbers has so many values that nearly everyone is alone with theirs."""
+    """A numeric key has so many distinct values that nearly every record is unique on it."""
 
     def __init__(self, message: str, key: str = "") -> None:
         super().__init__(message)
@@ -140,11 +140,11 @@ class ManyCategoriesWarning(MaskmeterWarning):
 
 
 class PopulationMismatchWarning(MaskmeterWarning):
-    """The population has fewer units than the sample in some cells."""
+    """Some cells hold more records of the sample than units of the population."""
 
 
 class RateWarning(MaskmeterWarning):
-    """Fewer records could be changed than were asked for."""
+    """Fewer records could be changed than the rate asks for."""
 
 
 class GuessableSeedWarning(MaskmeterWarning):
@@ -152,19 +152,19 @@ class GuessableSeedWarning(MaskmeterWarning):
 
 
 class NegativeRiskWarning(MaskmeterWarning):
-    """Approximation (2.6) was used where misclassification is not small."""
+    """Approximation (2.6) gave negative risks because misclassification is not small."""
 
 
 class TargetWarning(MaskmeterWarning):
-    """No release that was tried meets the target of risk."""
+    """None of the releases tried meets the risk target."""
 
 
 class ModelWarning(MaskmeterWarning):
-    """An estimate that rests on a model may mislead."""
+    """A model-based estimate may mislead."""
 
 
 class ConvergenceWarning(ModelWarning):
-    """Fitting stopped before it had settled."""
+    """Fitting stopped before it converged."""
 
 
 class ParametersWarning(ModelWarning):
@@ -172,20 +172,20 @@ class ParametersWarning(ModelWarning):
 
 
 class WeakFitWarning(ModelWarning):
-    """The goodness of fit says that the model misstates the risk."""
+    """The model fits poorly, so the estimated risk may be too high or too low."""
 
 
 class FewUniquesWarning(ModelWarning):
-    """There are too few sample uniques to judge a model by."""
+    """The file has too few sample uniques to test the fit of a model."""
 
 
 class LargeFractionWarning(ModelWarning):
-    """So much of the population was sampled that a Poisson model has little to say."""
+    """The sampling fraction is too large for the Poisson model to estimate risk well."""
 
 
 class SmallWeightWarning(ModelWarning):
-    """Some weights are below one, as if records stood for less than themselves."""
+    """Some weights are below 1: a record cannot represent less than one unit."""
 
 
 class ExhaustedSearchWarning(ModelWarning):
-    """The search for a model stopped before the fit was good."""
+    """The model search stopped before it found a good fit."""

@@ -67,7 +67,7 @@ def test_notes_that_programs_keep_in_a_parquet_file_are_said_not_to_be_copied(tm
     mm.read(tmp_path / "plain.parquet", keys=["k"]).write(tmp_path / "b.parquet")
     PEOPLE.write_parquet(tmp_path / "a.parquet", metadata={"r": "attributes"})
     sample = mm.read(tmp_path / "a.parquet", keys=["level"])
-    with pytest.warns(mm.MaskmeterWarning, match="1 notes that programs keep"):
+    with pytest.warns(mm.MaskmeterWarning, match="1 entry of the Parquet metadata is not copied"):
         sample.write(tmp_path / "b.parquet")
 
     assert set(pl.read_parquet_metadata(tmp_path / "b.parquet")) == {"ARROW:schema"}

@@ -49,8 +49,8 @@ def test_bytes_behind_the_counted_records_are_refused(name, more, tmp_path):
         return
 
     said = refused(path)
-    assert "does not fit its number of records (400), by " in said
-    assert "save the file again in the program that made it" in said
+    assert "does not fit its number of records (400). It has " in said
+    assert "Save the file again in the program that made it" in said
 
 
 @pytest.mark.parametrize("name", [*SPSS, *STATA])

@@ -168,7 +168,7 @@ def test_numbers_beside_extended_missing_values_list_those_that_occur(ending, tm
     path = write_stata(tmp_path / "a.dta")
     sample = mm.read(path, keys=["lad"], missing="category")
     codes = np.where(sample.codes == 2, 1, sample.codes)
-    with pytest.warns(mm.MaskmeterWarning, match="no value labels"):
+    with pytest.warns(mm.MaskmeterWarning, match="cannot store value labels"):
         sample.with_codes(codes).write(tmp_path / f"b{ending}")
     read = pl.read_parquet if ending == ".parquet" else pl.read_ipc
 

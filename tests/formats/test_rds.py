@@ -37,7 +37,7 @@ def test_labels_missing_values_and_types_are_read(name):
 
 
 def test_what_is_no_data_frame_is_refused():
-    with pytest.raises(mm.MaskmeterError, match="does not hold a data frame"):
+    with pytest.raises(mm.MaskmeterError, match="does not hold an R data frame"):
         mm.read(HERE / "vector.rds", keys=["sex"])
 
 
@@ -45,7 +45,7 @@ def test_a_file_of_r_becomes_one_of_spss_with_its_labels_and_cannot_be_written_i
     sample = mm.read(HERE / "people.rds", keys=["sex"])
     with pytest.raises(mm.MaskmeterError, match=r"Write \.sav or \.dta"):
         sample.write(tmp_path / "people.rds")
-    with pytest.warns(mm.MaskmeterWarning, match="no extended missing values"):
+    with pytest.warns(mm.MaskmeterWarning, match="cannot store extended missing values"):
         sample.write(tmp_path / "people.sav")
     again = mm.read(tmp_path / "people.sav", keys=["sex", "question"], missing="category")
 

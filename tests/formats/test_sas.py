@@ -79,7 +79,7 @@ def test_a_data_set_is_read_and_not_written(tmp_path):
 def test_what_a_transport_file_has_no_room_for_is_said(made, tmp_path):
     path = made(tmp_path / f"a.{'sav' if made is write_spss else 'dta'}")
     sample = mm.read(path, keys=["sex"])
-    with pytest.warns(mm.MaskmeterWarning, match="SAS transport has no value labels"):
+    with pytest.warns(mm.MaskmeterWarning, match="SAS transport cannot store value labels"):
         sample.write(tmp_path / "b.xpt")
 
     again = mm.read(tmp_path / "b.xpt", keys=["sex"])

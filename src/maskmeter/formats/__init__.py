@@ -49,7 +49,7 @@ def scan(path: str | Path, dialect: Dialect | None = None) -> Scanned:
     """Return a lazy frame over a file and what the file says of its columns."""
     path = Path(path)
     if path.is_dir():
-        message = f"Cannot read {str(path)!r}: it is a directory. Give a file in it."
+        message = f"Cannot read {str(path)!r}: it is a folder. Give a file in it."
         raise FileError(message)
     family = _family(path)
     if not path.is_file():
@@ -69,7 +69,7 @@ def scan(path: str | Path, dialect: Dialect | None = None) -> Scanned:
     except MaskmeterError:
         raise
     except ModuleNotFoundError as error:
-        message = f"Cannot read {path.name!r}: this needs {error.name}, which is not installed."
+        message = f"Cannot read {path.name!r}: {error.name} is not installed. Run pip install {error.name}."
         raise OptionalDependencyError(message) from None
     except (Exception, PanicException):  # noqa: BLE001 - whatever the reader raises may quote a record
         raise _unreadable(path) from None
@@ -108,13 +108,15 @@ def check_target(target: object, source: Path | None) -> Path:
         path = Path(target).expanduser().resolve()  # a link is followed, not replaced
         taken = source is not None and path.exists() and source.exists() and path.samefile(source)
     except (OSError, ValueError):
-        message = f"Cannot write {str(target)!r}: that is not a usable path."
+        message = f"Cannot write {str(target)!r}: this is not a valid path."
         raise FileError(message) from None
     if taken:
-        message = f"{str(target)!r} is the file that was read: write the protected file elsewhere."
+        message = (
+            f"{str(target)!r} is the file that was read. Write the protected file to another path."
+        )
         raise FileError(message)
     if not path.parent.is_dir():
-        message = f"Cannot write {str(target)!r}: there is no such directory."
+        message = f"Cannot write {str(target)!r}: there is no such folder."
         raise FileError(message)
     return path
 
@@ -125,7 +127,7 @@ def losses(codebook: Codebook, source: Path | None, target: Path) -> tuple[str, 
     >>> from maskmeter.formats.codebook import Codebook, Variable
     >>> book = Codebook((Variable("sex", values=((1, "Male"), (2, "Female"))),))
     >>> losses(book, Path("people.sav"), Path("protected.csv"))
-    ('Delimited text has no value labels: those of 1 column are lost.',)
+    ('CSV cannot store value labels; 1 column loses them.',)
     >>> losses(book, Path("people.sav"), Path("protected.sav"))
     ()
     """
@@ -161,7 +163,7 @@ def write(
             written.write(fit[0], unfinished, longest.fitted(fit[1]) if longest else fit[1])
     left = codebook.left_out if copied else lost(codebook, read, written)
     if left:
-        message = f"{path.name!r} does not hold all that was read. {' '.join(left)}"
+        message = f"Writing {path.name!r} loses information. {' '.join(left)}"
         warnings.warn(message, FormatWarning, stacklevel=3)
 
 
@@ -200,7 +202,8 @@ def _family(path: Path) -> ModuleType:
     if family is None:
         known = ", ".join(_FAMILIES)
         message = (
-            f"Cannot tell the format of {path.name!r} by its ending; known endings are {known}."
+            f"Cannot tell the format of {path.name!r} from its extension. Known extensions:"
+            f" {known}."
         )
         raise FileError(message)
     return family

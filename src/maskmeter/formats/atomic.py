@@ -38,7 +38,7 @@ def whole(path: Path) -> Iterator[Path]:
         message = f"Cannot write {str(path)!r}: {error.strerror}."
         raise FileError(message) from None
     except (Exception, PanicException):  # noqa: BLE001 - whatever the writer raises may quote a record
-        message = f"Cannot write {str(path)!r}: its format cannot hold this file."
+        message = f"Cannot write {str(path)!r}: its format cannot store these data. Choose another."
         raise FileError(message) from None
     finally:
         unfinished.unlink(missing_ok=True)

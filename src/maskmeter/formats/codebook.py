@@ -84,7 +84,7 @@ class Codebook:
         """
         fresh = Variable(name, self[name].label, measure="ordinal")
         variables = tuple(fresh if one.name == name else one for one in self.variables)
-        said = f"Column {name!r} holds bands: which codes of it were declared missing is lost."
+        said = f"Column {name!r} now holds bands and loses its missing-value declarations."
         left_out = (
             (*self.left_out, said) if self[name].missing or self[name].tagged else self.left_out
         )

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 _Split: TypeAlias = "Callable[[bytes], tuple[list[bytes], bytes, bytes]]"
 
-NAME = "Delimited text"
+NAME = "CSV"
 ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 TABBED = (".tsv", ".tab")
 KEEPS = frozenset({"extended missing values"})  # as the text ".a"
 ADVICE = (
-    "it is not delimited text with as many fields in every row as in the first. A field that holds"
-    " the delimiter must stand in quotation marks."
+    "its rows differ in their number of fields. Put quotation marks around fields that contain the"
+    " delimiter."
 )
 
 # Every column is read, also those nobody asked for: otherwise a row with too many fields, whose
@@ -53,7 +53,9 @@ def scan(path: Path, dialect: Dialect) -> Scanned:
     source: Path | BytesIO = path if encoding is None else BytesIO(utf8(path, encoding))
     beginning = _whole_lines(_beginning(source))
     if b"\r" in beginning and b"\n" not in beginning:
-        message = f"Cannot read {path.name!r}: its lines end with CR alone. Save it with LF."
+        message = (
+            f"Cannot read {path.name!r}: its lines end with CR only. Save it with LF line ends."
+        )
         raise FileError(message)
     text = beginning.decode("utf-8-sig", errors="replace")  # all bytes are checked below
     given = dialect.delimiter or ("\t" if path.suffix.lower() in TABBED else None)
@@ -96,7 +98,7 @@ def write(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
     """Write a frame of any kind."""
     for name, kind in frame.schema.items():
         if kind.is_nested() or kind == nw.Binary:
-            message = f"{NAME} cannot hold column {name!r}, which holds {type(kind).__name__}."
+            message = f"{NAME} cannot store column {name!r}, which holds {type(kind).__name__}."
             raise FileError(message)
     if path.suffix.lower() in TABBED:
         frame.to_polars().write_csv(path, separator="\t")
@@ -168,7 +170,10 @@ def _encoded(record: bytes, encoding: str | None) -> bytes:
     try:
         return record.decode().encode(encoding)
     except UnicodeEncodeError:
-        message = f"Some category cannot be written in the encoding of the file, {encoding}."
+        message = (
+            f"Some categories cannot be written in {encoding}, the encoding of the file that was"
+            " read. Save that file in UTF-8 and read it again."
+        )
         raise FileError(message) from None
 
 

@@ -39,8 +39,8 @@ def encoding_of(path: Path, dialect: Dialect) -> str | None:
     if name in {"utf-16", "utf-32"}:
         if wide is None or not wide.startswith(name):
             message = (
-                f"Cannot read {path.name!r} as {name.upper()}: it does not say in which order its"
-                f" bytes stand. Give the encoding {name}-le or {name}-be."
+                f"Cannot read {path.name!r} as {name.upper()}: it does not state its byte"
+                f" order. Give the encoding {name}-le or {name}-be."
             )
             raise FileError(message)
         return wide
@@ -56,7 +56,9 @@ def utf8(path: Path, encoding: str) -> bytes:
     except UnicodeError:
         same = False
     if not same:
-        message = f"Cannot read {path.name!r}: it is not text in the encoding {encoding}."
+        message = (
+            f"Cannot read {path.name!r}: it is not text in the encoding {encoding}. Give another."
+        )
         raise FileError(message)
     return text.encode()
 
@@ -74,8 +76,8 @@ def delimiter_of(text: str, name: str) -> str:
     if len(found) > 1:
         listed = " and ".join(DELIMITERS[mark] for mark in found)
         message = (
-            f"Cannot tell what separates the fields of {name!r}: {listed} both could."
-            f" Say which: delimiter={found[0]!r}, for instance."
+            f"Cannot tell the delimiter of {name!r}: {listed} are all possible."
+            f" Name it, for instance delimiter={found[0]!r} (--delimiter)."
         )
         raise FileError(message)
     return found[0] if found else ","

@@ -37,7 +37,7 @@ class Dialect:
                 text = False
             if not text:
                 message = (
-                    f"`encoding` must be the name of one, such as 'cp1252' or 'latin-1', not"
+                    f"`encoding` must name a text encoding, such as 'cp1252' or 'latin-1', not"
                     f" {shown(self.encoding)}."
                 )
                 raise InputError(message)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from maskmeter._plural import counted, plural
+from maskmeter._plural import counted
 from maskmeter.errors import DuplicateColumnError, FileError
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.detection import FIRST_ROWS, looks_like_names
@@ -42,8 +42,8 @@ def scan(path: Path, _dialect: Dialect) -> Scanned:
     with path.open("rb") as file:
         if file.read(4) == _PROTECTED:
             message = (
-                f"Cannot read {path.name!r}: it is protected by a password, or was made by Excel"
-                " before 2007. Save it as an .xlsx workbook without a password."
+                f"Cannot read {path.name!r}: it has a password, or was saved by Excel 2003 or"
+                " earlier. Save it as an .xlsx workbook without a password."
             )
             raise FileError(message)
     header, rows, left_out = _table(path)
@@ -89,8 +89,8 @@ def _check_fits(frame: pl.DataFrame) -> None:
     """Refuse what Excel would cut off without a word."""
     if len(frame) >= _MOST_ROWS or len(frame.columns) > _MOST_COLUMNS:
         message = (
-            f"Excel holds {_MOST_ROWS - 1:,} records and {_MOST_COLUMNS:,} columns at most, and"
-            f" there are {len(frame):,} and {len(frame.columns):,}: write .csv or .parquet."
+            f"Excel stores at most {_MOST_ROWS - 1:,} records and {_MOST_COLUMNS:,} columns; this file"
+            f" has {len(frame):,} and {len(frame.columns):,}. Write .csv or .parquet."
         )
         raise FileError(message)
     for column in frame.iter_columns():
@@ -98,10 +98,10 @@ def _check_fits(frame: pl.DataFrame) -> None:
         text = column.dtype == pl.String and (column.str.len_chars().max() or 0) > _LONGEST  # type: ignore[operator]
         digits = column.dtype.is_integer() and (column.abs().max() or 0) >= _DIGITS  # type: ignore[operator]
         if text or digits:
-            limit = f"texts of {_LONGEST:,} characters" if text else "numbers of 15 digits"
+            limit = f"{_LONGEST:,} characters in a text" if text else "15 digits of a number"
             message = (
-                f"Excel holds {limit} at most, and column {column.name!r} has longer ones:"
-                " write .csv or .parquet."
+                f"Excel stores at most {limit}; column {column.name!r} has longer ones."
+                " Write .csv or .parquet."
             )
             raise FileError(message)
 
@@ -121,7 +121,7 @@ def _check_cells(column: pl.Series) -> None:
             if infinite
             else "control characters"
         )
-        message = f"Excel cannot hold {held}, and column {column.name!r} has them: remove them."
+        message = f"Excel cannot store {held}; remove them from column {column.name!r}."
         raise FileError(message)
 
 
@@ -134,7 +134,7 @@ def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[st
     formulas = load_workbook(BytesIO(content), read_only=True, data_only=False)
     shown = [n for n, one in enumerate(values.worksheets) if one.sheet_state == "visible"]
     if not shown:
-        message = f"Cannot read {path.name!r}: all its sheets are hidden."
+        message = f"Cannot read {path.name!r}: all its sheets are hidden. Unhide one."
         raise FileError(message)
     sheet, written = values.worksheets[shown[0]], formulas.worksheets[shown[0]]
     for one in (sheet, written):
@@ -150,15 +150,17 @@ def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[st
     left_out = []
     if others:
         left_out.append(
-            "Only the first sheet that is shown is read and written:"
-            f" {others:,} more {plural(others, 'is', 'are')} not copied."
+            "Only the first visible sheet is read and written;"
+            f" {counted(others, 'other sheet is', 'other sheets are')} not copied."
         )
     if computed:
         left_out.append(
-            f"{counted(computed, 'formula is written as its value', 'formulas are written as their values')}."
+            f"{counted(computed, 'formula is replaced by its value', 'formulas are replaced by their values')}."
         )
     if dates:
-        left_out.append(f"Dates that Excel cannot show are written as errors (cells: {dates:,}).")
+        left_out.append(
+            f"{counted(dates, 'date is', 'dates are')} outside Excel's range and written as errors."
+        )
     return header, rows, tuple(left_out)
 
 
@@ -168,8 +170,8 @@ def _header(cells: Iterable[Any], name: str) -> list[str]:
         header.pop()
     if not header or not all(isinstance(one, str) and one.strip() for one in header):
         message = (
-            f"Cannot read {name!r}: the first row of its first shown sheet must name every column in text,"
-            " and the table must begin in the first column."
+            f"Cannot read {name!r}: the first row of its first visible sheet must name every column in text,"
+            " and the table must begin in column A."
         )
         raise FileError(message)
     if len(set(header)) < len(header):
@@ -193,7 +195,8 @@ def _cells(
         row = [(cell.value, getattr(cell, "number_format", _GENERAL)) for cell in cells]
         if any(value is not None for value, _ in row[columns:]):
             message = (
-                f"Cannot read {name!r}: some cells stand beside the columns its first row names."
+                f"Cannot read {name!r}: some cells lie to the right of the columns that its first"
+                " row names. Name these columns or delete the cells."
             )
             raise FileError(message)
         if all(value is None for value, _ in row):
@@ -204,7 +207,7 @@ def _cells(
         blank = 0
     if unknown:
         message = (
-            f"Cannot read {name!r}: {counted(unknown, 'formula has no value', 'formulas have no values')} stored."
+            f"Cannot read {name!r}: {counted(unknown, 'formula has no stored value', 'formulas have no stored values')}."
             " Open and save the workbook in Excel first."
         )
         raise FileError(message)

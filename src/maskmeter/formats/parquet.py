@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from maskmeter._plural import counted, plural
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.ordered import in_declared_order, in_polars
 from maskmeter.formats.scanned import Scanned
@@ -29,7 +30,8 @@ def scan(path: Path, _dialect: Dialect) -> Scanned:
     frame = pl.scan_parquet(path, glob=False)
     frame.collect_schema()
     notes = set(pl.read_parquet_metadata(path)) - _KNOWN_NOTES
-    left_out = f"{len(notes):,} notes that programs keep in a Parquet file are not copied."
+    left_out = f"{counted(len(notes), 'entry', 'entries')} of the Parquet metadata"
+    left_out += f" {plural(len(notes), 'is', 'are')} not copied."
     frame = in_declared_order(frame, path, "parquet")
     return Scanned(frame, Codebook(left_out=(left_out,) if notes else ()))
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 NAME = "R"
 ENDINGS = (".rds",)
 READ_ONLY = {
-    ".rds": "files of R are read but not written. Write .sav or .dta, which haven reads with their"
-    " labels, or .parquet or .csv."
+    ".rds": "maskmeter reads R files but does not write them. Write .sav or .dta, which haven reads"
+    " with their labels, or .parquet or .csv."
 }
-ADVICE = "it is not a file that saveRDS() wrote of a data frame, or it was cut short."
+ADVICE = "it is not a data frame saved with saveRDS(), or it was cut short."
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -59,7 +59,7 @@ def scan(path: Path, _dialect: Dialect) -> Scanned:
         warnings.simplefilter("ignore")  # of encodings and classes; what matters is refused below
         found = rdata.read_rds(path, constructor_dict=_AnyClass())
     if not isinstance(found, _Classed) or "data.frame" not in found.kinds:
-        message = f"Cannot read {path.name!r}: it does not hold a data frame of R."
+        message = f"Cannot read {path.name!r}: it does not hold an R data frame."
         raise FileError(message)
     pairs = [_column(str(name), values) for name, values in dict(found.values).items()]
     frame = pl.DataFrame([column for column, _ in pairs])
@@ -85,7 +85,10 @@ def _column(name: str, given: Any) -> tuple[pl.Series, Variable]:  # noqa: ANN40
         return _labelled(name, given, label)
     if isinstance(given.values, np.ndarray):
         return _vector(name, given.values), Variable(name, label)
-    message = f"Column {name!r} is of a class of R that cannot be read: {', '.join(sorted(kinds))}."
+    listed = ", ".join(sorted(kinds))
+    message = (
+        f"Column {name!r} has an R class that maskmeter cannot read: {listed}. Convert it first."
+    )
     raise FileError(message)
 
 

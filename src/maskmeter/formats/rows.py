@@ -1,4 +1,4 @@
-"""Delimited text is walked through byte by byte: what the reader would misread is refused."""
+"""Check delimited text byte by byte for rows that the reader would misread."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from maskmeter._plural import counted
+from maskmeter._plural import counted, plural
 from maskmeter.errors import FileError
 
 if TYPE_CHECKING:
@@ -32,19 +32,23 @@ def check_rows(file: IO[bytes], name: str, *, fields: int, delimiter: str) -> No
         lines += outside.count(b"\n")
     lines += last != b"\n"
     if quoted:
-        reason = "a quotation mark is not closed, or the file was cut short"
-        raise _refusal(name, f"{reason}: copy or save it again.")
+        reason = "a quotation mark is never closed, or the file was cut short."
+        raise _refusal(name, f"{reason} Copy or save it again.")
     if last == b"\n" and tail.replace(b"\r", b"").endswith(b"\n\n"):
         raise _refusal(name, "it ends with a blank line. Remove it.")
     if marks < (fields - 1) * lines:
         reason = (
-            f"of {counted(lines - 1, 'row')} some are blank or have fewer than {fields} fields."
+            f"some of its {counted(lines - 1, 'row')} are blank or have fewer than {fields} fields,"
+            " the number in the first row."
         )
-        cut = "If only the last one has, the file was cut short: copy it again."
+        cut = "If only the last row lacks fields, the file was cut short: copy it again."
         raise _refusal(name, f"{reason} {cut}")
     if marks > (fields - 1) * lines:
-        reason = f"of {counted(lines - 1, 'row')} some have more than {counted(fields, 'field')}, as the first has."
-        remedy = "A field that holds the delimiter must stand in quotation marks."
+        reason = (
+            f"some of its {counted(lines - 1, 'row')} have more than {counted(fields, 'field')},"
+            " the number in the first row."
+        )
+        remedy = "Put quotation marks around fields that contain the delimiter."
         raise _refusal(name, f"{reason} {remedy}")
 
 
@@ -64,7 +68,7 @@ def _check_text(chunk: bytes, name: str) -> None:
     try:
         chunk.decode()
     except UnicodeDecodeError:
-        reason = "it is not text in UTF-8: give its encoding, such as cp1252 (--encoding on the"
+        reason = "it is not in UTF-8. Give its encoding, such as cp1252 (--encoding on the"
         raise _refusal(name, f"{reason} command line, encoding= in Python).") from None
 
 
@@ -83,6 +87,7 @@ def _outside_quotes(chunk: bytes, name: str, delimiter: str, *, quoted: bool) ->
     ends_line = (text[at + 1] == ord("\r")) & (text[at + 2] == ord("\n"))
     fits = np.where(opens, np.isin(text[at - 1], edges), np.isin(text[at + 1], edges) | ends_line)
     if not fits.all():
-        reason = f"{int((~fits).sum()):,} quotation marks stand inside a field and are not doubled."
+        stray = int((~fits).sum())
+        reason = f"{counted(stray, 'quotation mark')} inside a field {plural(stray, 'is', 'are')} not doubled."
         raise _refusal(name, f"{reason} Save the file again with such marks doubled.")
     return text[1:-2][~inside[1:-2]].tobytes(), bool(inside[-1])

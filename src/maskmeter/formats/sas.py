@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 NAME = "SAS transport"
 ENDINGS = (".sas7bdat", ".xpt")
-KEEPS = frozenset({"labels of columns", "label of the file"})
+KEEPS = frozenset({"variable labels", "file label"})
 LONGEST = Longest(columns=256, values=0, file=40, in_bytes=True)
 _LARGEST = 7.2e75
 _NAMES = re.compile(r"(?!_(N|ERROR|NUMERIC|CHARACTER|ALL)_$)[A-Za-z_][A-Za-z0-9_]*")
 _LINE = 80  # a transport file is made of lines of 80 bytes
 _DATA_SET = re.compile(rb"HEADER RECORD\*{7}MEMB(ER|V8) ")  # one begins
 READ_ONLY = {
-    ".sas7bdat": "SAS data sets are read but not written. Write .xpt, which SAS reads, or .sav,"
-    " .dta, .parquet or .csv."
+    ".sas7bdat": "maskmeter reads SAS data sets but does not write them. Write .xpt, which SAS"
+    " reads, or .sav, .dta, .parquet or .csv."
 }
-ADVICE = "it is not a complete SAS file, or its encoding is not the one it names."
+ADVICE = "it is not a complete SAS file, or its text is not in the encoding that it names."
 
 
 def scan(path: Path, dialect: Dialect) -> Scanned:
@@ -52,13 +52,13 @@ def scan(path: Path, dialect: Dialect) -> Scanned:
     encoding = dialect.codec
     if path.suffix.lower() == ".xpt":
         if path.stat().st_size % _LINE:
-            message = f"Cannot read {path.name!r}: it was cut short."
+            message = f"Cannot read {path.name!r}: it was cut short. Copy it again."
             raise FileError(message)
         held = len(_DATA_SET.findall(path.read_bytes()))
         if held > 1:
             message = (
-                f"Cannot read {path.name!r}: it holds {held:,} data sets, and only the first would"
-                " be read. Save the one that you want in a file of its own."
+                f"Cannot read {path.name!r}: it holds {held:,} data sets. Save the one that you"
+                " want in a file of its own."
             )
             raise FileError(message)
         columns, meta = pyreadstat.read_xport(path, output_format="dict", encoding=encoding)

@@ -42,17 +42,17 @@ ENDINGS = (".sav", ".zsav")
 KEEPS = frozenset(
     {
         "any labels",
-        "formats for such times",
-        "label of the file",
-        "labels of columns",
+        "display formats for times",
+        "file label",
+        "variable labels",
         "notes",
         "value labels",
-        "values declared missing",
+        "missing-value declarations",
     }
 )
 REMADE = (
-    "The SPSS file was made anew, in UTF-8: alignment, roles, attributes of columns, multiple"
-    " response sets and the variable that cases were weighted by are lost."
+    "The SPSS file was rebuilt in UTF-8 and loses alignment, roles, variable attributes, multiple"
+    " response sets and the weight variable."
 )
 ZERO = date(1582, 10, 14)
 DATES = dict.fromkeys(
@@ -60,7 +60,7 @@ DATES = dict.fromkeys(
 )
 SPANS = ("TIME", "DTIME", "MTIME", "WKDAY", "MONTH")
 LONGEST = Longest(columns=256, values=120, file=64, in_bytes=True)
-ADVICE = "it is not a complete SPSS file, or its encoding is not the one it names."
+ADVICE = "it is not a complete SPSS file, or its text is not in the encoding that it names."
 
 _NAMES = re.compile(
     r"(?!(all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with)$)[^\W\d_][\w.$#@]*", re.IGNORECASE
@@ -107,7 +107,7 @@ def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
     refuse_nested(frame, NAME)
     frame, codebook = labelled_codes(frame, codebook)
     if LONGEST.excess(codebook):  # two categories could get the same label
-        message = f"{NAME} cannot hold categories of over {LONGEST.values} bytes: shorten them."
+        message = f"{NAME} cannot store categories of over {LONGEST.values} bytes. Shorten them."
         raise FileError(message)
     frame = pl.DataFrame([_stored(column, codebook) for column in frame.iter_columns()])
     variables = [codebook[name] for name in frame.columns]

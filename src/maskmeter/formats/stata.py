@@ -43,21 +43,21 @@ ENDINGS = (".dta",)
 KEEPS = frozenset(
     {
         "extended missing values",
-        "formats for such times",
-        "label of the file",
-        "labels of columns",
+        "display formats for times",
+        "file label",
+        "variable labels",
         "value labels",
     }
 )
 REMADE = (
-    "The Stata file was made anew: whole numbers are stored as long and others as double; notes,"
-    " characteristics, names of value labels and the sort order are lost."
+    "The Stata file was rebuilt: it stores whole numbers as long and others as double, and loses"
+    " notes, characteristics, names of value labels and the sort order."
 )
 ZERO = date(1960, 1, 1)
 DATES = {"%td": DAY, "%d": DAY, "%tc": 1}
 SPANS = ("%tw", "%tm", "%tq", "%th", "%tC")  # %tC counts leap seconds, which others do not know
 LONGEST = Longest(columns=80, values=32_000, file=80)
-ADVICE = "it is not a complete Stata file, or its encoding is not the one of its release."
+ADVICE = "it is not a complete Stata file, or its text is not in the encoding of its Stata version."
 
 _LARGEST = 2_147_483_620  # of a Stata long; what is above are its missing values
 _SMALLEST = -2_147_483_647

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from maskmeter._plural import counted
+from maskmeter._plural import counted, plural
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
 
@@ -190,8 +190,8 @@ def check_length(path: Path, records: int, beyond: bytes) -> None:
     if beyond not in {b"", b"\n", b"\r\n"}:
         message = (
             f"Cannot read {path.name!r}: its length does not fit its number of records"
-            f" ({records:,}), by {len(beyond):,} bytes. These may be records that are not counted:"
-            " save the file again in the program that made it."
+            f" ({records:,}). It has {counted(len(beyond), 'byte')} more, which may be uncounted"
+            " records. Save the file again in the program that made it."
         )
         raise FileError(message)
 
@@ -218,8 +218,8 @@ def check_names(
     if bad:
         size = f"{longest} {'bytes' if in_bytes else 'characters'}"
         message = (
-            f"{kind} cannot name a column {bad[0]!r}: names are at most {size} long, begin with a"
-            " letter, hold letters, digits and underscores, and are not words of its language."
+            f"{kind} does not allow the column name {bad[0]!r}: a name begins with a letter, contains"
+            f" letters, digits and underscores, has at most {size} and is not a reserved word."
             f" Rename {len(bad)} of {counted(len(frame.columns), 'column')}."
         )
         raise FileError(message)
@@ -234,8 +234,8 @@ def check_numbers(frame: pl.DataFrame, kind: str, largest: float = math.inf) -> 
         outside = int((column.cast(pl.Float64).fill_nan(0).abs() > bound).sum())
         if outside:
             message = (
-                f"{kind} cannot hold {counted(outside, 'number')} of column {column.name!r}: too"
-                " large; make the column text."
+                f"{kind} cannot store {counted(outside, 'number')} of column {column.name!r}:"
+                f" {plural(outside, 'it is', 'they are')} too large. Convert the column to text."
             )
             raise FileError(message)
 
@@ -244,5 +244,5 @@ def refuse_nested(frame: pl.DataFrame, kind: str) -> None:
     """Refuse columns that hold neither text, numbers, booleans, dates nor times."""
     for name, dtype in frame.schema.items():
         if dtype.is_nested() or dtype in {pl.Object, pl.Binary, pl.Duration}:
-            message = f"{kind} cannot hold column {name!r}, which holds {type(dtype).__name__}."
+            message = f"{kind} cannot store column {name!r}, which holds {type(dtype).__name__}."
             raise FileError(message)

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def lost(codebook: Codebook, read: ModuleType | None, written: ModuleType) -> tuple[str, ...]:
-    """Return a sentence for each thing that the format to be written cannot hold."""
+    """Return a sentence for each kind of metadata that the target format cannot store."""
     name, keeps = written.NAME, written.KEEPS
     sentences = []
     for thing, columns in _held(codebook, read).items():
         if columns and thing not in keeps:
             sentences.append(
-                f"{name} has no {thing}: those of {counted(len(columns), 'column')} are lost."
+                f"{name} cannot store {thing}; {counted(len(columns), 'column loses', 'columns lose')} them."
             )
     sentences.extend(
-        f"{name} has no {thing}: it is lost."
+        f"{name} cannot store the {thing}."
         for thing, held in {
-            "label of the file": codebook.file_label,
+            "file label": codebook.file_label,
             "notes": codebook.notes,
         }.items()
         if held and thing not in keeps
@@ -35,28 +35,28 @@ def lost(codebook: Codebook, read: ModuleType | None, written: ModuleType) -> tu
         odd = [one for one in codebook.variables if not all(map(_whole, _numbers(one)))]
         if odd:
             sentences.append(
-                f"{name} labels whole numbers only: some value labels of"
-                f" {counted(len(odd), 'column')} are lost."
+                f"{name} labels whole numbers only;"
+                f" {counted(len(odd), 'column loses', 'columns lose')} some value labels."
             )
     longest = getattr(written, "LONGEST", None)
     if longest is not None and (excess := longest.excess(codebook)):
-        sentences.append(f"{name} holds shorter labels: {counted(excess, 'is', 'are')} cut.")
+        sentences.append(f"{name} limits the length of labels; {counted(excess, 'is', 'are')} cut.")
     if read is written and hasattr(written, "REMADE"):
         sentences.append(written.REMADE)
     return (*sentences, *codebook.left_out)
 
 
 def _held(codebook: Codebook, read: ModuleType | None) -> dict[str, list[Variable]]:
-    """Return the columns that have each thing which some formats have not."""
+    """Return the columns with each kind of metadata that some formats cannot store."""
     columns = codebook.variables
     spans = dict.fromkeys(getattr(read, "SPANS", ()), 1)
     dates = getattr(read, "DATES", {})
     return {
-        "labels of columns": [one for one in columns if one.label],
+        "variable labels": [one for one in columns if one.label],
         "value labels": [one for one in columns if one.values],
-        "values declared missing": [one for one in columns if one.missing],
+        "missing-value declarations": [one for one in columns if one.missing],
         "extended missing values": [one for one in columns if one.tagged],
-        "formats for such times": [
+        "display formats for times": [
             one
             for one in columns
             if unit_of(one.format, spans) or (one.tagged and unit_of(one.format, dates))
