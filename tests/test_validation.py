@@ -54,7 +54,7 @@ def test_a_study_goes_wherever_errors_are_asked_for():
 
     assert study.misclassification.on(sample).factors[0].P[0] == pytest.approx(study.studied[0].P)
     assert study.to_frame().shape == (9, 6)
-    assert "were right" in study.summary()
+    assert "were recorded correctly" in study.summary()
     assert repr(study).startswith("ValidationStudy(age 8")
     assert "young" not in study.summary() + repr(study)
     population = mm.count(frame.rename({"true": "age"}), keys=SPACE)
@@ -70,7 +70,7 @@ def test_a_study_goes_wherever_errors_are_asked_for():
         ({"age": ("true", "said")}, {"smoothing": -1}, "`smoothing` must be"),
     ],
 )
-def test_studies_that_are_none(columns, options, message):
+def test_invalid_studies_are_rejected(columns, options, message):
     with pytest.raises(mm.MaskmeterError, match=message):
         mm.validation_study(checked(50, 1), columns, keys=SPACE, **options)
 

@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from maskmeter._checks import is_number, locked, shown
+from maskmeter._plural import plural
 from maskmeter.errors import CategoryError, MatrixError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Matrix:
             return self.P
         order = [_position(keys, label, name, row) for row, label in enumerate(self.categories)]
         if len(set(order)) < size:
-            message = f"Two labels of the matrix for {name!r} stand for one category."
+            message = f"Two row labels of the matrix for {name!r} name the same category. Label each row once."
             raise MatrixError(message)
         place = np.argsort(order)
         return self.P[np.ix_(place, place)]
@@ -115,22 +116,26 @@ def _check_probabilities(P: NDArray[np.float64], name: str) -> None:
         raise _refused(name, "its entries are complex numbers")
     if P.ndim != 2 or P.shape[0] != P.shape[1]:  # noqa: PLR2004 - rows and columns
         shape = " by ".join(map(str, P.shape)) or "a single number"
-        raise _refused(name, f"it must be square, and it is {shape}")
+        raise _refused(name, f"it must be square, but it is {shape}")
     if np.isnan(P).any():
-        raise _refused(name, f"{int(np.isnan(P).sum())} of its entries are not numbers")
+        bad = int(np.isnan(P).sum())
+        raise _refused(
+            name, f"{bad} of its entries {plural(bad, 'is not a number', 'are not numbers')}"
+        )
     if (P < 0).any():
-        raise _refused(name, f"{int((P < 0).sum())} of its entries are negative")
+        bad = int((P < 0).sum())
+        raise _refused(name, f"{bad} of its entries {plural(bad, 'is', 'are')} negative")
     off = np.abs(P.sum(axis=1) - 1)
     if (off > _TOLERANCE).any():
         worst = int(off.argmax())
         total = P[worst].sum()
         hint = (
-            ". Its columns do: give P[true, released], the transpose"
+            ". Its columns sum to 1: give the transpose, P[true, released]"
             if (np.abs(P.sum(axis=0) - 1) <= _TOLERANCE).all()
             else ""
         )
         raise _refused(
-            name, f"every row must sum to 1, and row {worst + 1} sums to {total:.6g}{hint}"
+            name, f"every row must sum to 1, but row {worst + 1} sums to {total:.6g}{hint}"
         )
 
 
@@ -150,8 +155,8 @@ def _labelled(source: Any, name: str) -> tuple[Any, list[Any], list[Any]] | None
     if first.is_float():
         raise _refused(
             name,
-            "the first column of a frame must hold the true categories, and this one holds"
-            " probabilities; without labels, give an array",
+            "the first column of a data frame must hold the true categories, but it holds"
+            " probabilities. Give an array if there are no labels",
         )
     labels, *columns = frame.columns
     return frame.select(columns).to_numpy(), frame[labels].to_list(), columns
@@ -162,7 +167,7 @@ def _same_order(rows: list[Any], columns: list[Any], name: str) -> list[int]:
     texts = [str(column) for column in columns]
     wanted = [str(row) for row in rows]
     if sorted(texts) != sorted(wanted) or len(set(texts)) < len(texts):
-        raise _refused(name, "its row labels and its column labels are not the same categories")
+        raise _refused(name, "its rows and its columns have different labels")
     return [texts.index(text) for text in wanted]
 
 
@@ -174,11 +179,11 @@ def _position(keys: Sequence[Key], label: Any, name: str, row: int) -> int:  # n
     except (CategoryError, TypeError, ValueError):
         message = (
             f"The label of row {row + 1} of the matrix for {name!r} is not one of the categories of"
-            " that key. Label rows by category, or give an array in the order of the categories."
+            " that key. Label the rows with categories, or give an array in the order of the categories."
         )
         raise MatrixError(message) from None
     return int(np.ravel_multi_index(codes, [key.size for key in keys]))
 
 
 def _refused(name: str, reason: str) -> MatrixError:
-    return MatrixError(f"The matrix for {name!r} cannot be used as P[true, released]: {reason}.")
+    return MatrixError(f"The matrix for {name!r} is not a valid P[true, released]: {reason}.")

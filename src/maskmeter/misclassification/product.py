@@ -46,7 +46,9 @@ class Misclassification:
 
     def __init__(self, matrices: Mapping[Any, Any]) -> None:
         if not isinstance(matrices, Mapping):
-            message = "Give a dictionary: a matrix for each misclassified key, such as {'lad': P}."
+            message = (
+                "Give a dictionary with a matrix for each misclassified key, such as {'lad': P}."
+            )
             raise MatrixError(message)
         declared = []
         for key, source in matrices.items():
@@ -56,7 +58,9 @@ class Misclassification:
                 or not names
                 or not all(isinstance(n, str) for n in names)
             ):
-                message = "A matrix belongs to the name of a key, or to a tuple of names."
+                message = (
+                    "Each entry of the dictionary must be the name of a key, or a tuple of names."
+                )
                 raise MatrixError(message)
             declared.append((names, mapped(source, partial(as_matrix, name=" x ".join(names)))))
         object.__setattr__(self, "matrices", tuple(declared))
@@ -226,9 +230,7 @@ def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
     perturbed = [name for names, _ in matrices for name in names]
     for name in perturbed:
         if perturbed.count(name) > 1:
-            message = (
-                f"Key {name!r} has more than one matrix: give one for it or for its combination."
-            )
+            message = f"Key {name!r} has more than one matrix. Give one, for the key or for a combination."
             raise MatrixError(message)
     for names, declared in matrices:
         clash = (
@@ -237,7 +239,7 @@ def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
         if clash:
             message = (
                 f"The matrix for {' x '.join(names)!r} depends on {clash[0]!r}, which is itself"
-                " misclassified. Let it depend on keys that are not, or give one matrix for the"
+                " misclassified. Let it depend on other keys, or give one matrix for the"
                 " combination of both."
             )
             raise MatrixError(message)

@@ -111,8 +111,8 @@ class ValidationStudy(InWords):
         """Return a short account that names no category."""
         return "\n".join(
             f"{one.key.name}: {one.stay:.1%} of {counted(int(one.counts.sum()), 'record was', 'records were')}"
-            " right; the"
-            f" standard error of a chance to stay is {np.diag(one.errors).max():.3f} at most."
+            " recorded correctly; the"
+            f" standard error of a stay probability is at most {np.diag(one.errors).max():.3f}."
             + one.unstudied
             for one in self.studied
         )
@@ -151,8 +151,8 @@ def validation_study(
         raise InputError(message)
     if not isinstance(columns, Mapping) or not columns or not all(map(is_pair, columns.values())):
         message = (
-            "`columns` must be a dictionary: for each key its true and its recorded column, such as"
-            " {'age': ('age_checked', 'age')}."
+            "`columns` must be a dictionary that gives for each key its true and its recorded column,"
+            " such as {'age': ('age_checked', 'age')}."
         )
         raise InputError(message)
     space, given = space_of(keys), opened(source)
@@ -183,8 +183,8 @@ def smoothed(counts: NDArray[np.int64], smoothing: float) -> tuple[Array, Array]
     if not smoothing and not rows.all():
         message = (
             f"{(empty := int((rows == 0).sum()))} of {len(rows)} categories"
-            f" {plural(empty, 'has', 'have')} no record in the study: use"
-            " `smoothing`, or coarser categories."
+            f" {plural(empty, 'has', 'have')} no record in the study. Use"
+            " `smoothing` or coarser categories."
         )
         raise InputError(message)
     if not total:
