@@ -60,10 +60,10 @@ class TestColumns:
     def test_text_that_names_no_columns(self, action):
         refuse(lambda: action(PEOPLE, keys="sex,ethnicty"), "Did you mean 'ethnicity'?")
         refuse(lambda: action(PEOPLE, keys="sex, sex"), "'sex' more than once")
-        refuse(lambda: action(PEOPLE, keys=" , "), "At least one key")
+        refuse(lambda: action(PEOPLE, keys=" , "), "Give at least one key")
 
     def test_no_keys(self, action):
-        refuse(lambda: action(PEOPLE, keys=[]), "At least one key")
+        refuse(lambda: action(PEOPLE, keys=[]), "Give at least one key")
 
     def test_a_key_named_twice(self, action):
         refuse(lambda: action(PEOPLE, keys=["sex", "sex"]), "'sex'")
@@ -82,7 +82,7 @@ class TestColumns:
 
     def test_values_of_mixed_types(self, action):
         mixed = pd.DataFrame({"k": [SECRET, 1, 2.5]}, dtype=object)
-        refuse(lambda: action(mixed, keys=["k"]), "'k'", "cannot be put in order")
+        refuse(lambda: action(mixed, keys=["k"]), "'k'", "cannot be sorted together")
 
     def test_not_a_frame(self, action):
         refuse(lambda: action({"sex": [1]}, keys=["sex"]), "an object of type dict")
@@ -94,7 +94,11 @@ class TestColumns:
         keys = [mm.Key("sex", ["a", "b"])]
         kind = pl.Enum([SECRET, f"{SECRET}-2"])
         for people in (PEOPLE, PEOPLE.cast({"sex": kind}), PEOPLE.to_pandas().astype("category")):
-            refuse(lambda people=people: action(people, keys=keys), "2 of the 2 values", "'sex'")
+            refuse(
+                lambda people=people: action(people, keys=keys),
+                "2 of the 2 distinct values",
+                "'sex'",
+            )
 
 
 @pytest.mark.parametrize("action", [mm.read, mm.count])
@@ -109,7 +113,7 @@ class TestFiles:
 
     def test_directory(self, action, tmp_path):
         (tmp_path / "folder.csv").mkdir()
-        self.check(action, tmp_path / "folder.csv", "a directory")
+        self.check(action, tmp_path / "folder.csv", "a folder")
 
     def test_unknown_ending(self, action, tmp_path):
         self.check(action, tmp_path / "people.docx", ".csv, .tsv", ".sav")
@@ -229,13 +233,13 @@ class TestMatrices:
     @pytest.mark.parametrize(
         ("matrix", "words"),
         [
-            ([[0.9, 0.1]], "must be square, and it is 1 by 2"),
+            ([[0.9, 0.1]], "must be square, but it is 1 by 2"),
             ([0.5, 0.5], "must be square"),
             (0.5, "a single number"),
             ([[0.9, 0.2], [0.1, 0.9]], "row 1 sums to 1.1"),
             ([[0.9, 0.3], [0.1, 0.7]], "the transpose"),
-            ([[1.1, -0.1], [0, 1]], "1 of its entries are negative"),
-            ([[np.nan, 0.5], [0, 1]], "1 of its entries are not numbers"),
+            ([[1.1, -0.1], [0, 1]], "1 of its entries is negative"),
+            ([[np.nan, 0.5], [0, 1]], "1 of its entries is not a number"),
             ([["a", "b"], ["c", "d"]], "does not hold numbers"),
             ([[1, 0], [1]], "rows of equal length"),
             (pl.DataFrame({"a": [1.0]}), "first column must hold the true categories"),
@@ -296,9 +300,9 @@ class TestMatrices:
         refuse(lambda: mm.stay_or_move(1, stay=0.5), "from 2 to")
 
     def test_codes_that_are_not_codes(self):
-        refuse(lambda: mm.Microdata(space_of(2), [[2]]), "not codes")
-        refuse(lambda: mm.Microdata(space_of(2), [[-1]]), "not codes")
-        refuse(lambda: mm.Microdata(space_of(2), [[0, 0]]), "1 column, one for each key")
+        refuse(lambda: mm.Microdata(space_of(2), [[2]]), "negative or too large for their key")
+        refuse(lambda: mm.Microdata(space_of(2), [[-1]]), "negative or too large for their key")
+        refuse(lambda: mm.Microdata(space_of(2), [[0, 0]]), "1 column, one per key")
 
     @pytest.mark.parametrize("rng", ["2010", 1.5, True])
     def test_randomness_of_an_unknown_kind(self, rng):
@@ -307,7 +311,7 @@ class TestMatrices:
 
     def test_negative_seed(self):
         mechanism = mm.Misclassification({}).on(space_of(2))
-        refuse(lambda: mechanism.draw(np.array([[0]]), rng=-1), "not be negative")
+        refuse(lambda: mechanism.draw(np.array([[0]]), rng=-1), "not be a negative number")
 
 
 class TestRisk:
@@ -368,7 +372,7 @@ class TestRisk:
         refuse(lambda: mm.Release(self.sample, fewer, {}), "same keys and records")
 
     def test_codes_for_other_records(self):
-        refuse(lambda: self.sample.with_codes(np.array([[0, 0]])), "one for each record")
+        refuse(lambda: self.sample.with_codes(np.array([[0, 0]])), "one per record")
 
     def test_census_or_sample_of_no_size(self):
         refuse(lambda: mm.synthetic_census(size=0), "at least 1")
@@ -400,7 +404,7 @@ class TestArguments:
     @pytest.mark.parametrize("name", ["", "*", "^.*$"])
     def test_column_names_that_are_patterns(self, name):
         frame = PEOPLE.rename({"sex": name})
-        refuse(lambda: mm.count(frame, keys=[name]), "rename it")
+        refuse(lambda: mm.count(frame, keys=[name]), "Rename the column")
 
     def test_column_names_that_are_not_text(self):
         frame = pd.DataFrame({0: [1, 2], 1: [3, 4]})
@@ -422,7 +426,7 @@ class TestArguments:
 
     def test_by_that_names_one_category_twice(self):
         by = mm.by("key0", {1: 0.1, "1": 0.9}, otherwise=0.5)
-        refuse(lambda: mm.Microdata(space_of(2), [[0]], fraction=by), "one category twice")
+        refuse(lambda: mm.Microdata(space_of(2), [[0]], fraction=by), "a category twice")
 
     @pytest.mark.parametrize(
         "codes", [[[0.7, 0.2]], [[np.nan, 0]], [["a", "b"]], [0, 1], [[-1, 0]]]
@@ -446,7 +450,7 @@ class TestArguments:
         space = space_of(2)
         refuse(lambda: mm.Microdata(space, [[0]], fraction=7), "at most 1")
         refuse(lambda: mm.Microdata(space, [[0]], weights=[-1.0]), "not positive")
-        refuse(lambda: mm.Microdata(space, [[0]], weights=[1.0, 2.0]), "one number for each")
+        refuse(lambda: mm.Microdata(space, [[0]], weights=[1.0, 2.0]), "one number per record")
         refuse(lambda: mm.Microdata(space, [[0]], weights=[2.0], fraction=7), "at most 1")
 
     def test_counts_that_are_not_counts(self):
@@ -475,7 +479,7 @@ class TestArguments:
     @pytest.mark.parametrize("action", [mm.read, mm.count])
     def test_a_lazy_frame_that_fails(self, action):
         lazy = PEOPLE.lazy().with_columns(pl.col("sex").cast(pl.Int64))
-        refuse(lambda: action(lazy, keys=["sex"]), "on its own")
+        refuse(lambda: action(lazy, keys=["sex"]), "Evaluating the data frame failed", "yourself")
 
     def test_a_matrix_of_complex_numbers(self):
         refuse(lambda: mm.Misclassification({"sex": np.eye(2) * 1j}), "complex")
@@ -541,7 +545,7 @@ class TestArguments:
     def test_a_csv_of_an_old_macintosh(self, tmp_path):
         path = tmp_path / "people.csv"
         path.write_text(f"sex,age\r{SECRET},1\rm,2\r", encoding="utf-8", newline="")
-        refuse(lambda: mm.read(path, keys=["sex"]), "CR alone")
+        refuse(lambda: mm.read(path, keys=["sex"]), "CR only")
 
 
 class TestPerturbation:

@@ -689,7 +689,7 @@ def test_files_that_can_only_be_read_are_protected_in_a_format_that_keeps_their_
     assert (tmp_path / "other" / "protected.csv").exists()
     assert "Caution: Writing 'protected.csv' loses information" in other.stderr
     assert never.returncode == 1
-    assert "read but not written" in never.stderr
+    assert "maskmeter reads R files but does not write them" in never.stderr
     assert not (tmp_path / "never").exists()
 
 

@@ -31,7 +31,7 @@ def locked(values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
 
 
 def check_distinct(names: Iterable[str]) -> None:
-    """Refuse names of which one stands twice."""
+    """Raise if a name occurs more than once."""
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise DuplicateColumnError(repeated)
@@ -87,13 +87,13 @@ def check_list(value: object, *, name: str) -> list[Any]:
     [1, 2]
     """
     if not isinstance(value, list | tuple | range) or not value:
-        message = f"`{name}` must be a list of at least one, not {shown(value)}."
+        message = f"`{name}` must be a list with at least one element, not {shown(value)}."
         raise InputError(message)
     return list(value)
 
 
 def check_progress(value: object) -> None:
-    """Refuse what cannot be told of progress."""
+    """Raise unless `progress` is callable."""
     if value is not None and not callable(value):
         message = f"`progress` must be a function of one argument, not {shown(value)}."
         raise InputError(message)

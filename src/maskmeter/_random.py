@@ -34,7 +34,7 @@ def seed_of(rng: RandomSource) -> int:
     """
     if isinstance(rng, Integral) and not isinstance(rng, bool):
         if rng < 0:
-            message = "`rng` must not be negative."
+            message = "`rng` must not be a negative number."
             raise InputError(message)
         return int(rng)
     if rng is None:
@@ -67,7 +67,7 @@ def uniforms(seed: int, label: str, *, start: int, stop: int) -> NDArray[np.floa
     True
     """
     if start < 0:
-        message = "`start` is the number of the first record: it must not be negative."
+        message = "`start`, the number of the first record, must not be negative."
         raise InputError(message)
     skipped = start % _WORDS
     bits = _stream(seed, label).advance(start // _WORDS)

@@ -51,12 +51,12 @@ def check_bands(bands: Bands | None, keys: Sequence[str]) -> dict[str, list[floa
 
 def _bounds(name: str, bounds: object, keys: Sequence[str]) -> list[float]:
     if name not in keys:
-        message = f"`bands` names {shown(name)}, which is not one of the keys."
+        message = f"`bands` names {shown(name)}, which is not one of the keys. Name a key."
         raise InputError(message)
     listed = list(bounds) if isinstance(bounds, list | tuple | range | np.ndarray) else []
     fit = all(is_number(bound) and math.isfinite(bound) for bound in listed)
     if len(listed) < 2 or not fit or any(a >= b for a, b in pairwise(listed)):  # noqa: PLR2004 - a key must tell records apart
-        message = f"`bands` of {name!r} must be at least two lower bounds, from low to high."
+        message = f"`bands` of {name!r} must list at least two lower bounds, from low to high."
         raise InputError(message)
     return [plain(float(bound)) for bound in listed]  # type: ignore[misc]
 
@@ -103,8 +103,8 @@ def banded(
         infinite = int(weight[np.isinf(numbers)].sum())
         if infinite:
             message = (
-                f"{counted(infinite, 'value')} of {name!r} {plural(infinite, 'is', 'are')} infinite:"
-                " no band can hold that."
+                f"{counted(infinite, 'value')} of {name!r} {plural(infinite, 'is', 'are')} infinite"
+                " and in no band. Recode or drop them first."
             )
             raise CategoryError(message)
         below = int(weight[present & (numbers < bounds[0])].sum())
@@ -112,7 +112,7 @@ def banded(
             message = (
                 f"{below:,} of {counted(int(weight.sum()), 'record')} {plural(below, 'has', 'have')} a value"
                 f" of {name!r} below the first"
-                f" bound, {bounds[0]}: begin lower, or declare such codes missing."
+                f" bound, {bounds[0]}. Lower the bound, or declare these codes missing."
             )
             raise CategoryError(message)
         texts = band_texts(bounds)
@@ -136,8 +136,8 @@ def _numbers(column: nw.Series[Any], source: Opened) -> NDArray[np.float64]:
         if not wrong:
             return parsed_numbers
         message = (
-            f"{counted(wrong, 'value')} of {name!r} {plural(wrong, 'is not a number', 'are not numbers')},"
-            " and cannot be put into bands."
+            f"{counted(wrong, 'value')} of {name!r} {plural(wrong, 'is not a number', 'are not numbers')}."
+            " Only numbers can be put into bands."
         )
         raise CategoryError(message)
     kind = type(column.dtype).__name__
@@ -181,7 +181,7 @@ def warn_if_many(
         text = kind == nw.String  # as all is in a CSV
         if size > MANY and (kind.is_numeric() or (text and _of_numbers(space[key].categories))):
             message = (
-                f"Key {key!r} has {size:,} different numbers, so that nearly every record may be"
-                f" alone with its own: put them into bands, such as bands={{{key!r}: [0, 16, 65]}}."
+                f"Key {key!r} has {size:,} distinct numbers, so nearly every record may be unique."
+                f" Put them into bands, such as bands={{{key!r}: [0, 16, 65]}}."
             )
             warnings.warn(ManyCategoriesWarning(message, key), stacklevel=3)

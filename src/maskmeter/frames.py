@@ -92,7 +92,7 @@ class Opened:
             if name not in columns:
                 raise ColumnNotFoundError(name, columns, listed=listed, named=self.named)
             if not name or name == "*" or (name.startswith("^") and name.endswith("$")):
-                message = f"A key cannot be named {name!r}, which data frames read as a pattern: rename it."
+                message = f"Rename the column {name!r}: data frames read this name as a pattern."
                 raise InputError(message)
         return names
 
@@ -103,10 +103,12 @@ class Opened:
 
     @property
     def _unusable(self) -> str:
-        """What to say when the types of the columns are beyond us."""
+        """The message for columns of types that maskmeter does not support."""
         if self.path is None:
             return _UNUSABLE
-        return f"Cannot read {self.path.name!r}: it has a column of a type that cannot be read."
+        return (
+            f"Cannot read {self.path.name!r}: a column has a type that maskmeter does not support."
+        )
 
     def _collected(self, frame: Frame) -> nw.DataFrame[Any]:
         if isinstance(frame, nw.DataFrame):
@@ -148,7 +150,7 @@ def listed_keys(keys: Keys, source: Opened) -> list[str | Key]:
     names = [_name(key) for key in listed]
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
-        message = f"`keys` names {repeated!r} more than once."
+        message = f"`keys` names {repeated!r} more than once. Name each key once."
         raise InputError(message)
     return listed
 
@@ -169,7 +171,7 @@ def encode(
     `rows` says how many records each row stands for, when that is not one.
     """
     if not len(frame):
-        message = "There are no records: the file or frame is empty."
+        message = "The file or data frame has no records."
         raise InputError(message)
     weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
     pairs = [_encoded(frame, key, missing=missing, rows=weight) for key in keys]
@@ -231,7 +233,7 @@ def _alike(key: Key, wanted: Codes, column: nw.Series[Any], codes: Codes) -> nw.
             values = nw.new_series(key.name, made, kind, backend=column.implementation)
             if values.null_count() == made.count(None):
                 return values[place]
-    message = f"Column {key.name!r} cannot hold all categories of its key."
+    message = f"The type of column {key.name!r} cannot store all categories of its key. Convert it to text."
     raise InputError(message)
 
 
@@ -258,8 +260,8 @@ def _framed(source: Any) -> Frame:  # noqa: ANN401 - any frame narwhals knows
         names = frame.collect_schema().names()
     except TypeError:
         message = (
-            f"Cannot read an object of type {type(source).__name__}: give a path to a file, or a"
-            " data frame (Polars, pandas, PyArrow or another that narwhals knows)."
+            f"Cannot read an object of type {type(source).__name__}. Give the path of a file, or a"
+            " data frame (Polars, pandas, PyArrow or another that narwhals supports)."
         )
         raise InputError(message) from None
     except nw.exceptions.DuplicateError:
@@ -269,13 +271,16 @@ def _framed(source: Any) -> Frame:  # noqa: ANN401 - any frame narwhals knows
     except (Exception, PanicException):  # noqa: BLE001 - whatever a lazy engine raises may quote a record
         raise InputError(_UNUSABLE) from None
     if not all(isinstance(name, str) for name in names):
-        message = "Column names must be text: rename the columns of the data frame."
+        message = "Column names must be text. Rename the columns of the data frame."
         raise InputError(message)
     check_distinct(names)
     return frame
 
 
-_UNUSABLE = "The data frame cannot be worked with: run it on its own to see why."
+_UNUSABLE = (
+    "Evaluating the data frame failed. Collect it yourself to see the error, which may quote a"
+    " record."
+)
 
 
 def _careful(action: Callable[[], T], message: str = _UNUSABLE) -> T:
@@ -303,7 +308,7 @@ def _encoded(
     distinct = _careful(present.unique, nested)
     observed = _careful(distinct.to_list, nested)
     if column.dtype.is_temporal() and len(set(observed)) < len(distinct):
-        message = f"Column {name!r} holds times finer than a microsecond: round them first."
+        message = f"Column {name!r} holds times finer than a microsecond. Round them first."
         raise CategoryError(message)
     if isinstance(key, str):
         categories = declared(column) or _sorted(observed, name, nested)
@@ -319,8 +324,8 @@ def _missing_code(key: Key) -> int:
     code = key.position(None)
     if code < 0:
         message = (
-            f"Some records have no value for {key.name!r}, and missing is not among the categories"
-            ' they are to be read with: count the population with missing="category" too.'
+            f"Some records have no value for {key.name!r}, and the given categories do not include"
+            ' missing. Count the population with missing="category" too.'
         )
         raise CategoryError(message)
     return code
@@ -333,10 +338,10 @@ def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArra
     if lost:
         kind = type(column.dtype).__name__
         message = (
-            f"{lost:,} of the {counted(len(observed), 'value')} found in {key.name!r}"
-            f" {plural(lost, 'is', 'are')} not among its"
-            f" {key.size} categories. This column holds {kind}; text and numbers never match, and a"
-            " CSV always holds text. Use the same kind of file for both, or give all categories."
+            f"{lost:,} of the {counted(len(observed), 'distinct value')} of {key.name!r}"
+            f" {plural(lost, 'is', 'are')} not among its {key.size} categories. This column holds"
+            f" {kind}; text never matches numbers, and a CSV holds only text. Give sample and"
+            " population in the same format, or list all categories."
         )
         raise CategoryError(message)
     try:
@@ -352,5 +357,5 @@ def _sorted(values: list[Any], name: str, nested: str) -> list[Hashable]:
         return sorted(distinct)
     except TypeError:
         kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-        message = f"Values of {name!r} cannot be put in order (types: {kinds}): make them all text."
+        message = f"Values of {name!r} have types that cannot be sorted together ({kinds}). Convert them to text."
         raise CategoryError(message) from None

@@ -54,7 +54,7 @@ class Key:
             message = f"The categories of {name!r} must be a list of text, numbers or dates."
             raise CategoryError(message) from None
         if distinct < len(values):
-            message = f"The categories of {name!r} are not distinct: give each of them once."
+            message = f"The categories of {name!r} are not distinct. List each category once."
             raise CategoryError(message)
         if len(values) < 2:  # noqa: PLR2004 - a key must tell records apart
             message = (
@@ -126,10 +126,10 @@ class KeySpace:
     def __init__(self, keys: Iterable[Key]) -> None:
         listed = tuple(keys)
         if not all(isinstance(key, Key) for key in listed):
-            message = "A key space is made of mm.Key objects."
+            message = "A key space needs a list of mm.Key objects."
             raise CategoryError(message)
         if not listed:
-            message = "At least one key is needed: name the columns an intruder could know."
+            message = "Give at least one key: the columns that an intruder could know."
             raise CategoryError(message)
         check_distinct(key.name for key in listed)
         object.__setattr__(self, "keys", listed)
@@ -290,14 +290,14 @@ def check_codes(codes: Any, space: KeySpace) -> Codes:  # noqa: ANN401 - anythin
     array = np.asarray(codes)
     if array.ndim != 2 or array.shape[1] != len(space.keys):  # noqa: PLR2004 - rows and columns
         message = (
-            f"Category codes must have {counted(len(space.keys), 'column')}, one for each key,"
-            " as `codes` of a sample has."
+            f"Category codes must have {counted(len(space.keys), 'column')}, one per key,"
+            " like `codes` of a sample."
         )
         raise InputError(message)
     if not np.issubdtype(array.dtype, np.integer):
-        message = "Category codes must be whole numbers, as `codes` of a sample are."
+        message = "Category codes must be whole numbers, like `codes` of a sample."
         raise InputError(message)
     if array.size and (array.min() < 0 or (array.max(axis=0) >= np.array(space.sizes)).any()):
-        message = "Some numbers are not codes of the keys' categories."
+        message = "Some codes are negative or too large for their key."
         raise CategoryError(message)
     return array

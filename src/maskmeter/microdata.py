@@ -127,7 +127,7 @@ class Microdata(InCells):
     def with_codes(self, codes: Codes) -> Microdata:
         """Return the same records with other key values."""
         if np.shape(codes) != self.codes.shape:
-            message = f"`codes` must have {counted(len(self), 'row')}, one for each record."
+            message = f"`codes` must have {counted(len(self), 'row')} (one per record) and {counted(len(self.space.keys), 'column')}."
             raise InputError(message)
         return replace(self, codes=codes)
 
@@ -178,7 +178,7 @@ class Microdata(InCells):
             message = f"Give the name of a column, not {shown(name)}."
             raise InputError(message)
         if self.origin is None:
-            message = f"These records were not read from a file or frame with a column {name!r}."
+            message = f"These records do not come from a file or data frame, so they have no column {name!r}."
             raise InputError(message)
         frame = self.origin.frame
         if name not in frame.columns:
@@ -189,11 +189,11 @@ class Microdata(InCells):
         if missing:
             message = (
                 f"{missing:,} of {counted(len(self), 'record')} {plural(missing, 'has', 'have')} no value"
-                f" for {name!r}."
+                f" for {name!r}. Recode or drop {plural(missing, 'it', 'them')} first."
             )
             raise InputError(message)
         if not all(isinstance(value, Hashable) for value in values):
-            message = f"Column {name!r} holds lists, or the like, that cannot be told apart."
+            message = f"Column {name!r} must hold text, numbers, dates or booleans, not lists."
             raise InputError(message)
         return values
 
@@ -211,8 +211,8 @@ class Microdata(InCells):
         if self.weights is not None:
             return np.full(len(codes), len(self) / self.weights.sum())
         message = (
-            "This risk depends on how the records were sampled:"
-            " give `fraction` or `weights` to mm.read."
+            "This risk depends on how the records were sampled."
+            " Give `fraction` or `weights` to mm.read."
         )
         raise WeightError(message)
 
@@ -246,7 +246,9 @@ class Microdata(InCells):
         The frame is of the user's kind. In pandas its index is 0, 1, ...: a group is no record.
         """
         if self.origin is None or name in after:
-            message = f"{name!r} is a column of the result: rename the one of that name."
+            message = (
+                f"The result has a column {name!r} of its own. Rename your column of that name."
+            )
             raise InputError(message)
         kept = nw.maybe_reset_index(self.origin.frame.select(name)[rows])
         return kept.with_columns(*new_frame(after, like=kept).values()).to_native()

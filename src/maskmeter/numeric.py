@@ -32,7 +32,7 @@ def named_weights(frame: nw.DataFrame[Any], column: str, given: Opened) -> NDArr
 def check_weights(weights: NDArray[np.float64], records: int) -> None:
     """Refuse weights that are not positive numbers, or do not stand for a population."""
     if weights.shape != (records,):
-        message = f"`weights` must hold one number for each record, {records:,} in all."
+        message = f"`weights` must hold one number per record, {records:,} in all."
         raise WeightError(message)
     bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
     if bad:
@@ -44,8 +44,8 @@ def check_weights(weights: NDArray[np.float64], records: int) -> None:
         raise WeightError(message)
     if weights.sum() < records:
         message = (
-            "The weights sum to less than the number of records: they must say how many units of"
-            " the population each record stands for."
+            "The weights sum to less than the number of records. A weight must be the number of"
+            " population units that a record represents."
         )
         raise WeightError(message)
 
@@ -74,8 +74,8 @@ def parsed(column: nw.Series[Any], dialect: Dialect) -> NDArray[np.float64]:
         points = int(text.str.contains(".", literal=True).sum())
         if points:
             message = (
-                f'{counted(points, "value")} of {column.name!r} {plural(points, "has", "have")} a point, and decimal="," says that the'
-                " decimal mark is a comma: remove points between thousands from the file."
+                f"{counted(points, 'value')} of {column.name!r} {plural(points, 'has', 'have')} a point, but the decimal mark is a"
+                ' comma (decimal=","). Remove points between thousands from the file.'
             )
             raise InputError(message)
         text = text.str.replace(",", ".", literal=True)
@@ -91,8 +91,8 @@ def _decimal(text: pl.Series, name: str, dialect: Dialect) -> str:
         return "."
     if commas.str.contains(r"^[+-]?\d{1,3}(,\d{3})+$").all():
         message = (
-            f"Cannot tell whether commas in {name!r} part thousands or are decimal marks: give"
-            ' decimal="," for decimal marks; for thousands, remove them from the file.'
+            f"Cannot tell whether commas in {name!r} separate thousands or are decimal marks. Give"
+            ' decimal="," if they are decimal marks; otherwise remove them from the file.'
         )
         raise InputError(message)
     return ","

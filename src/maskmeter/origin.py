@@ -56,7 +56,7 @@ class Origin:
     def check_unchanged(self) -> Path:
         """Return the path of the file, which must be as it was when it was read."""
         if self.path is None or not self.path.is_file() or _state(self.path) != self.state:
-            message = f"{str(self.path)!r} is not as it was when it was read: read it again."
+            message = f"{str(self.path)!r} has changed since it was read. Read it again."
             raise FileError(message)
         return self.path
 
@@ -72,8 +72,8 @@ def warn_if_sorted(space: KeySpace, before: Codes, after: Codes) -> None:
         in_order = (steps >= 0).all() or (steps <= 0).all()
         if len(old) >= FEW and in_order and (old != after[:, position]).any():
             message = (
-                f"The records are sorted by {key.name!r}, which was changed: those that stand out of"
-                " place give themselves away. Shuffle the records before they are read."
+                f"The records are sorted by {key.name!r}, which was perturbed: changed records are out"
+                " of order and can be recognised. Shuffle the records before you read them."
             )
             warnings.warn(message, SortedRecordsWarning, stacklevel=3)
 

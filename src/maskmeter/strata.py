@@ -77,7 +77,7 @@ class By(Generic[T]):
                 continue
             place = tuple(key.code(part) for key, part in zip(keys, at, strict=True))
             if table[place] >= 0:
-                message = f"mm.by({', '.join(map(repr, self.keys))}) names one category twice."
+                message = f"mm.by({', '.join(map(repr, self.keys))}) names a category twice. Name each once."
                 raise CategoryError(message)
             table[place] = len(values)
             values.append(value)
@@ -87,7 +87,7 @@ class By(Generic[T]):
         if isinstance(self.otherwise, _Nothing):
             message = (
                 f"mm.by({', '.join(map(repr, self.keys))}) gives a value for"
-                f" {table.size - int(left.sum())} of {table.size} categories: add the rest, or otherwise=."
+                f" {table.size - int(left.sum())} of {table.size} categories. Add the others, or give otherwise=VALUE."
             )
             raise CategoryError(message)
         table[left] = len(values)
@@ -137,7 +137,7 @@ def by(
 
 
 def by_cell(own: KeySpace, cells: Codes, values: Iterable[T], *, otherwise: T) -> By[T]:
-    """Return a value for each of some cells of the keys that tell them apart, found in one file.
+    """Return one value per observed cell; unknown categories are ignored.
 
     >>> from maskmeter.keys import Key, KeySpace
     >>> sexes = KeySpace([Key("sex", ["f", "m"])])

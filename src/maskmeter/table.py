@@ -161,7 +161,10 @@ class KeyTable(InCells):
         """
         limit = 1 << 28
         if self.space.size > limit:
-            message = f"A dense table of {self.space.size:,} cells does not fit: at most {limit:,}."
+            message = (
+                f"The dense table would have {self.space.size:,} cells; at most {limit:,} fit in"
+                " memory. Project it on fewer keys first."
+            )
             raise InputError(message)
         table = np.zeros(self.space.size, dtype=np.int64)
         table[self.cells] = self.counts

@@ -166,13 +166,13 @@ def test_bands_that_do_not_fit_are_refused_with_counts(action, bands, words):
 def test_a_key_of_very_many_numbers_is_warned_of_and_labelled_codes_are_not(tmp_path):
     many = pl.DataFrame({"area": range(200), "code": [f"{n:03}" for n in range(200)]})
     for action in (mm.read, mm.count):
-        with pytest.warns(mm.MaskmeterWarning, match="'area' has 200 different numbers.*bands="):
+        with pytest.warns(mm.MaskmeterWarning, match="'area' has 200 distinct numbers.*bands="):
             action(many, keys=["area", "code"])
         action(many, keys=[mm.Key("area", range(200))])
         action(many, keys=["area"], bands={"area": [0, 100]})
     texts = pl.DataFrame({"area": [f"{n},5" for n in range(200)], "code": many["code"]})
     texts.write_csv(tmp_path / "a.csv")
-    with pytest.warns(mm.MaskmeterWarning, match="'area' has 200 different numbers"):
+    with pytest.warns(mm.MaskmeterWarning, match="'area' has 200 distinct numbers"):
         mm.read(tmp_path / "a.csv", keys=["area", "code"])
     pyreadstat.write_sav(many, tmp_path / "a.sav", variable_value_labels={"area": {5: "Leeds"}})
 
