@@ -35,8 +35,8 @@ def out_of_terms(patch):
 @pytest.mark.parametrize(
     ("limited", "said"),
     [
-        (out_of_size, ("no other could be tried.", "too large to fit: ")),
-        (out_of_terms, ("after adding 1 term, the most it was allowed.",)),
+        (out_of_size, ("no other term could be tried.", "too large to fit: ")),
+        (out_of_terms, ("after adding 1 term, the maximum allowed.",)),
     ],
 )
 def test_internal_and_public_report_agree_on_why_the_search_stopped(

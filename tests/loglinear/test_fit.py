@@ -251,7 +251,7 @@ def test_a_model_that_follows_the_sample_is_warned_of():
 def test_a_fit_that_does_not_settle_is_warned_of(monkeypatch):
     sample, _ = full_sample(1)
     monkeypatch.setitem(fit.fit_means.__kwdefaults__, "most_sweeps", 2)
-    with pytest.warns(errors.ConvergenceWarning, match="after 2 sweeps"):
+    with pytest.warns(errors.ConvergenceWarning, match="did not converge in 2 sweeps"):
         model = mm.fit_loglinear(sample, "all-two-way", tolerance=1e-13)
     assert not model.converged
 
@@ -261,8 +261,8 @@ def test_a_fit_that_does_not_settle_is_warned_of(monkeypatch):
     [
         (["key0:kez1"], "Did you mean 'key1'"),
         (["key0:key0"], "names a key twice"),
-        ([3], "words such as"),
-        (None, "words such as"),
+        ([3], "Give terms as text such as"),
+        (None, "Give terms as text such as"),
     ],
 )
 def test_terms_that_are_none(terms, message):

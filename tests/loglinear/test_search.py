@@ -208,7 +208,7 @@ def test_a_release_is_searched_by_the_counts_asked_for():
 def test_terms_that_are_not_tried_are_counted_with_the_true_reason(monkeypatch, limit, said):
     sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
     monkeypatch.setattr(search, limit, 100)
-    with pytest.warns(errors.ExhaustedSearchWarning, match="no other could be tried"):
+    with pytest.warns(errors.ExhaustedSearchWarning, match="no other term could be tried"):
         found = mm.search_loglinear(sample)
 
     assert "key0:key1" not in found.skipped  # 96 cells
@@ -244,7 +244,7 @@ def test_both_reasons_are_told_apart(monkeypatch):
 
 def test_a_search_that_reaches_its_limit_of_terms_says_so():
     sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
-    said = "The search stopped after adding 1 term, the most it was allowed."
+    said = "The search stopped after adding 1 term, the maximum allowed."
     with pytest.warns(errors.ExhaustedSearchWarning, match=said + ".*Raise `most_terms`"):
         found = mm.search_loglinear(sample, most_terms=1)
 

@@ -76,8 +76,8 @@ def check_component(space: KeySpace, keys: Term) -> None:
     size = component_size(space, keys)
     if size > LARGEST_COMPONENT:
         message = (
-            f"The keys {spell(keys, space)} must be fitted together, in a table of {size:,} cells;"
-            f" at most {LARGEST_COMPONENT:,} fit. Use fewer interactions, or coarser keys."
+            f"Fitting {spell(keys, space)} needs a table of {size:,} cells; at most"
+            f" {LARGEST_COMPONENT:,} fit in memory. Use fewer interactions or coarser keys."
         )
         raise InputError(message)
 

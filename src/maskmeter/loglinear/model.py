@@ -198,7 +198,7 @@ def chosen_file(data: Release | Microdata, counts: Counts) -> Microdata:
         return data.original if counts == "original" else data.released
     check_microdata(data)
     if not len(data):
-        message = "The file has no records: there is nothing to fit a model to."
+        message = "The file has no records to fit a model to."
         raise InputError(message)
     return data
 
@@ -207,8 +207,8 @@ def fit_cautions(model: LogLinear) -> Iterator[ModelWarning]:
     """Yield a warning of a fit that did not settle, or has too many parameters to mean much."""
     if not model.converged:
         message = (
-            f"Fitting stopped after {counted(model.sweeps, 'sweep')} with margins off by"
-            f" {model.deviation:.1e} of the records. Use a larger `tolerance`, or fewer terms."
+            f"The fit did not converge in {counted(model.sweeps, 'sweep')}: fitted and observed margins"
+            f" differ by {model.deviation:.1e} of the records. Use a larger `tolerance` or fewer terms."
         )
         yield ConvergenceWarning(message)
     occupied = len(model.observed.counts)
@@ -217,6 +217,6 @@ def fit_cautions(model: LogLinear) -> Iterator[ModelWarning]:
         message = (
             f"The model has {counted(model.parameters, 'parameter')} for"
             f" {counted(occupied, 'occupied cell')}: it"
-            " follows the sample and will understate the risk. Use fewer terms, or coarser keys."
+            " overfits the sample and understates the risk. Use fewer terms or coarser keys."
         )
         yield ParametersWarning(message)

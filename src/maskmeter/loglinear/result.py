@@ -119,11 +119,11 @@ class LoglinearSearch(InWords):
     def stopped(self) -> str:
         """Why the search stopped before it had found enough, in words; empty if it had."""
         added = len(self.path) - 1
-        so_far = f"The search stopped after adding {added} term{'s' * (added != 1)}"
+        so_far = f"The search stopped after adding {counted(added, 'term')}"
         if self.stop == "most terms":
-            return f"{so_far}, the most it was allowed."
+            return f"{so_far}, the maximum allowed."
         if self.stop == "no terms left":
-            return f"{so_far}: no other could be tried."
+            return f"{so_far}: no other term could be tried."
         return ""
 
     @property
@@ -176,8 +176,8 @@ class LoglinearSearch(InWords):
         lines = [found]
         if good.draws:
             lines.append(
-                f"Sums over all cells were estimated from {good.draws:,} draws: z2 has a standard"
-                f" error of {good.error:.2f}."
+                f"Sums over all cells were estimated from {good.draws:,} random draws; z2 has a"
+                f" standard error of {good.error:.2f}."
             )
         if len(self.weighted) > 1:
             lines.append(self._average())
@@ -197,7 +197,7 @@ class LoglinearSearch(InWords):
                 one = len(terms) == 1
                 named = ", ".join(terms[:_NAMED]) + (", ..." if len(terms) > _NAMED else "")
                 yield (
-                    f"{len(terms)} term{' was' if one else 's were'} not tried because"
+                    f"{counted(len(terms), 'term was', 'terms were')} not tried because"
                     f" {nouns[not one]} {why}: {named}."
                 )
 
@@ -206,12 +206,12 @@ class LoglinearSearch(InWords):
         around = [one.model.parameters for one in self.weighted if one.estimate == "A"]
         (best,) = [one for one in self.weighted if one.estimate == "B"]
         where = "models around" if len(around) > 1 else "model nearest to"
-        varied = f", its cells varying with phi {best.phi:.2f}" if best.phi else ""
+        varied = f", overdispersion phi {best.phi:.2f}" if best.phi else ""
         if around == [best.model.parameters] and not best.phi:
-            return "That model is also the one with the least BIC: the estimate rests on it alone."
+            return "That model also has the lowest BIC, so the estimate uses it alone."
         return (
             f"The estimate averages the {where} z2 = 0 ({' and '.join(f'{n:,}' for n in around)}"
-            f" parameters) and the one with the least BIC ({counted(best.model.parameters, 'parameter')}"
+            f" parameters) and the one with the lowest BIC ({counted(best.model.parameters, 'parameter')}"
             f"{varied})."
         )
 
@@ -223,7 +223,7 @@ class LoglinearSearch(InWords):
         return chart.path(
             self.to_frame().with_columns(model=pl.Series(names)),
             title="Search for a log-linear model",
-            subtitle=f"{counted(len(self.path), 'model')}; in the band, z2 within ±1.96, the fit is good",
+            subtitle=f"{counted(len(self.path), 'model')}; the fit is good where z2 is within ±1.96 (band)",
         )
 
 

@@ -85,7 +85,7 @@ def search_loglinear(
     steps = search.score_path() if method == "score" else search.forward()
     stop = search.stop(method, steps)  # before models are fitted again, more closely
     result = replace((_scored if method == "score" else _last)(search, steps), stop=stop)
-    more = "Raise `most_terms`, or use" if result.stop == "most terms" else "Use"
+    more = "Raise `most_terms` or use" if result.stop == "most terms" else "Use"
     for caution in search_cautions(result, advice=f"{more} coarser or fewer keys."):
         warnings.warn(caution, stacklevel=2)
     return result

@@ -27,13 +27,13 @@ def parse_terms(words: Words, space: KeySpace) -> tuple[Term, ...]:
     ((0, 1), (2,))
     """
     if not isinstance(words, str | list | tuple):
-        message = 'Terms are words such as "age:sex", "all-two-way" or "independence".'
+        message = 'Give terms as text such as "age:sex", "all-two-way" or "independence".'
         raise InputError(message)
     listed = [words] if isinstance(words, str) else list(words)
     terms: list[Term] = [(position,) for position in range(len(space.keys))]
     for word in listed:
         if not isinstance(word, str):
-            message = 'Terms are words such as "age:sex", "all-two-way" or "independence".'
+            message = 'Give terms as text such as "age:sex", "all-two-way" or "independence".'
             raise InputError(message)
         if word in _ORDERS and word not in space.names:
             order = min(_ORDERS[word], len(space.keys))
@@ -70,7 +70,7 @@ def _term(word: str, space: KeySpace) -> Term:
             raise ColumnNotFoundError(name, space.names, what="key")
     positions = tuple(sorted({space.index(name) for name in names}))
     if len(positions) < len(names):
-        message = f"The term {word!r} names a key twice."
+        message = f"The term {word!r} names a key twice. Name each key once."
         raise InputError(message)
     return positions
 
