@@ -256,7 +256,7 @@ class TestWriting:
 
     def test_an_input_that_changed_since_it_was_read(self, release, source, tmp_path):
         source.write_text(source.read_text(encoding="utf-8") + "x", encoding="utf-8")
-        with pytest.raises(FileError, match="read it again"):
+        with pytest.raises(FileError, match="Read it again"):
             release.write(tmp_path / "protected.csv")
 
     def test_a_new_file_has_the_permissions_of_one(self, release, tmp_path):
@@ -308,7 +308,7 @@ class TestWriting:
     def test_an_input_that_is_gone(self, release, source, tmp_path):
         source.unlink()
         (tmp_path / "protected.csv").touch()
-        with pytest.raises(FileError, match="read it again"):
+        with pytest.raises(FileError, match="Read it again"):
             release.write(tmp_path / "protected.csv")
 
 

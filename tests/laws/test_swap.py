@@ -262,7 +262,7 @@ def test_a_nominal_matrix_of_a_swap_that_fell_short_is_warned_about():
     data = mm.Microdata(
         SPACE, np.column_stack([np.repeat([0, 1], [900, 100]), *np.zeros((3, 1000), int)])
     )
-    with pytest.warns(RateWarning, match="nominal matrix says what was asked for"):
+    with pytest.warns(RateWarning, match="nominal matrix describes the rate that was asked for"):
         release = mm.Swap("lad", 0.5, description="nominal").apply(data, rng=1)
 
     assert release.rates["expected"].to_list() == pytest.approx([0.5])

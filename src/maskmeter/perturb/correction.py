@@ -99,11 +99,11 @@ def correct_counts(
     """
     names = (rows,) if columns is None else (rows, columns)
     if not all(isinstance(name, str) for name in names):
-        message = "Rows and columns must be names of keys."
+        message = "`rows` and `columns` must be names of keys."
         raise InputError(message)
     mechanism, released = _door(data, misclassification, names)
     if len(set(names)) < len(names):
-        message = "Rows and columns must be two different keys."
+        message = "`rows` and `columns` must be two different keys."
         raise InputError(message)
     space = released.space.project(names)
     axes = _axes(mechanism, names)
@@ -139,8 +139,8 @@ def _door(
     swapped = {name for step in steps if isinstance(step, Swap) for name in step.key}
     if swapped & set(names):
         message = (
-            f"{(swapped & set(names)).pop()!r} was swapped. Swapping leaves the margins as they were and moves records"
-            " in pairs, so that these estimates and their errors hold for PRAM only."
+            f"{(swapped & set(names)).pop()!r} was swapped. These estimates and their standard errors hold for PRAM only:"
+            " swapping keeps the margins and moves records in pairs."
         )
         raise InputError(message)
     return data.misclassification, data.released
@@ -170,8 +170,8 @@ class _Axis:
         P = self.factor.P[stratum]
         if np.linalg.cond(P) > _SINGULAR:
             message = (
-                f"The matrix of {self.factor.name!r} cannot be inverted: some of its rows say the"
-                " same, so that the original counts cannot be told from the released ones."
+                f"The matrix of {self.factor.name!r} cannot be inverted: its rows are linearly"
+                " dependent, so the released counts do not determine the original ones."
             )
             raise MatrixError(message)
         member = np.zeros((len(P), self.size))

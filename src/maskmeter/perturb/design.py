@@ -125,9 +125,7 @@ def design_pram(
     counts = np.bincount(category_of(data.codes, data.space, names), minlength=size)
     present = counts > 0
     if present.sum() > LARGEST:
-        message = (
-            f"{title!r} has {int(present.sum()):,} categories: at most {LARGEST:,} can be designed."
-        )
+        message = f"{title!r} has {int(present.sum()):,} categories; mm.design_pram takes at most {LARGEST:,}."
         raise PerturbationError(message)
     shares = counts / counts.sum()
     allowed = allowed_moves(keys, moves)[np.ix_(present, present)]
@@ -146,7 +144,7 @@ def _bounds(keys: list[Key], given: float | Mapping[Any, float], size: int) -> A
     if not hasattr(given, "items"):
         return np.full(size, check_rate(given, name="stay_at_most"))
     if len(keys) > 1:
-        message = "Bounds of crossed keys must be one number for all combinations."
+        message = "For crossed keys, give one number as the bound of all combinations."
         raise CategoryError(message)
     bounds = np.ones(size)
     for category, bound in given.items():
@@ -157,7 +155,7 @@ def _bounds(keys: list[Key], given: float | Mapping[Any, float], size: int) -> A
 def _infeasible(title: str, allowed: NDArray[np.bool_], largest: float) -> PerturbationError:
     stuck = int((allowed.sum(axis=1) == 1).sum())
     return PerturbationError(
-        f"No invariant matrix of {title!r} meets these bounds: a category that holds a share p of"
+        f"No invariant matrix of {title!r} meets these bounds. A category that holds a share p of"
         " the records can give at most 1 - p of them to others, and only by allowed moves"
         f" ({stuck} of {len(allowed)} categories {plural(stuck, 'has', 'have')} none). Raise `stay_at_most` for the large"
         f" categories (the largest holds {largest:.1%}) or forbid fewer moves."

@@ -103,16 +103,18 @@ class Pram:
         targets = tuple(as_crossed(one) for one in several)
         title = ", ".join(" x ".join(names) for names in targets)
         if not targets or len({n for names in targets for n in names}) < sum(map(len, targets)):
-            message = "PRAM needs at least one key, and each of them once."
+            message = "Give PRAM one or more different keys."
             raise PerturbationError(message)
         if (stay is None) == (matrix is None):
-            message = f"PRAM of {title!r} needs either `stay` or `matrix`, and not both."
+            message = f"PRAM of {title!r} needs either `stay` or `matrix`, not both."
             raise PerturbationError(message)
         if forbidden and len(targets) > 1:
-            message = "`forbidden` goes with one key, or one combination: use a step for each key."
+            message = "`forbidden` applies to one key or one combination of keys. Use a step for each key."
             raise PerturbationError(message)
         if blend is not None and not invariant:
-            message = "`blend` mixes an invariant matrix: leave it out with invariant=False."
+            message = (
+                "`blend` applies to invariant matrices only. Leave it out with invariant=False."
+            )
             raise PerturbationError(message)
         if not isinstance(invariant, bool):
             message = f"`invariant` must be True or False, not {shown(invariant)}."
@@ -203,8 +205,8 @@ class Pram:
             stay = float(p @ start.diagonal())
             if self.invariant and stay < 1 and (p > 0).sum() < 2:  # noqa: PLR2004 - one to move to
                 message = (
-                    f"All records of a group have the same category of {title!r}: PRAM cannot move"
-                    " any of them and leave the margins. Let that group stay (1, or an identity matrix)."
+                    f"All records of a group have the same category of {title!r}, so PRAM cannot change"
+                    " any of them and keep the margins. Give that group stay=1 or an identity matrix."
                 )
                 raise PerturbationError(message)
             used = self._used(start, p, allowed, stay=stay)
@@ -311,7 +313,9 @@ def allowed_moves(keys: list[Key], forbidden: tuple[tuple[Any, Any], ...]) -> ND
             return np.arange(size)
         parts = (category,) if len(keys) == 1 else category
         if not isinstance(parts, tuple) or len(parts) != len(keys):
-            message = f"A forbidden move of crossed keys names {len(keys)} categories on each side."
+            message = (
+                f"A forbidden move of crossed keys must name {len(keys)} categories on each side."
+            )
             raise CategoryError(message)
         codes = [
             slice(None) if part is ... else key.code(part)
@@ -339,8 +343,8 @@ def _shortfall(rates: tuple[Rate, ...]) -> tuple[RateWarning, ...]:
         return ()
     worst = max(far, key=lambda rate: abs(rate.expected - rate.asked))
     message = (
-        f"In {len(far):,} of {counted(len(rates), 'stratum', 'strata')} the share asked for is out of reach of an"
-        f" invariant matrix made in this way: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
+        f"In {len(far):,} of {counted(len(rates), 'stratum', 'strata')} no invariant matrix of this"
+        f" kind reaches the share asked for: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
         f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
     )
     return (RateWarning(message),)

@@ -77,7 +77,7 @@ class Release(InWords):
             raise InputError(message)
         if original.space != released.space:
             message = (
-                "The original and the released file must have the same categories: read the"
+                "The original and the released file must have the same categories. Read the"
                 " released one with keys=original.space."
             )
             raise InputError(message)
@@ -89,8 +89,8 @@ class Release(InWords):
             original.weights,  # type: ignore[arg-type]
         ):
             message = (
-                "The original and the released file are the same sample: give both the same"
-                " fraction and weights."
+                "The original and the released file must have the same fraction and weights,"
+                " because they are the same sample."
             )
             raise InputError(message)
         mechanism = as_mechanism(self.misclassification, original.space)
@@ -105,8 +105,8 @@ class Release(InWords):
         if (chance == 0).any():
             message = (
                 f"{(odd := int((chance == 0).sum())):,} of {counted(len(original), 'record')}"
-                f" {plural(odd, 'was', 'were')} released in a way"
-                " that the misclassification rules out. Give the one that made this release."
+                f" {plural(odd, 'has a released value', 'have released values')} that the"
+                " misclassification rules out. Give the misclassification that made this release."
             )
             raise MatrixError(message)
 
@@ -257,8 +257,8 @@ def _checked_steps(given: Sequence[Step]) -> tuple[Step, ...]:
     if len(set(labels)) < len(labels):
         repeated = next(label for label in labels if labels.count(label) > 1)
         message = (
-            f"Two steps are labelled {repeated!r} and would use the same random numbers:"
-            " give each its own label=."
+            f"Two steps are labelled {repeated!r} and would use the same random numbers."
+            " Give each step its own label=."
         )
         raise PerturbationError(message)
     return steps

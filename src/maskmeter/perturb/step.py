@@ -88,7 +88,7 @@ def as_crossed(key: Any, *, least: int = 1) -> Crossed:  # noqa: ANN401 - a name
     names = (key,) if isinstance(key, str) else key
     text = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
     if not text or len(names) < least or len(set(names)) < len(names):
-        message = "Keys are given by name, and keys that go together as a tuple of different names."
+        message = "Give a key by name, and keys that change together as a tuple of different names."
         raise PerturbationError(message)
     return tuple(names)
 
@@ -109,8 +109,8 @@ def check_size(keys: Sequence[Key], strata: Strata) -> int:
     if size**2 * len(strata.names) > _LARGEST:
         title = " x ".join(key.name for key in keys)
         message = (
-            f"{title!r} has {size:,} categories or combinations, in {counted(len(strata.names), 'stratum', 'strata')}: the"
-            " matrices do not fit in memory. Use fewer keys together, coarser ones or fewer strata."
+            f"{title!r} has {size:,} categories or combinations in {counted(len(strata.names), 'stratum', 'strata')},"
+            " too many to fit in memory. Cross fewer keys, or use coarser keys or fewer strata."
         )
         raise PerturbationError(message)
     return size
@@ -208,5 +208,5 @@ def check_disjoint(targets: Sequence[Crossed], others: Sequence[str], *, what: s
     """Refuse a step whose strata depend on a key that it perturbs itself."""
     for name in others:
         if any(name in target for target in targets):
-            message = f"`{what}` names {name!r}, which is itself perturbed: use keys that stay as they are."
+            message = f"`{what}` names {name!r}, which is itself perturbed. Use keys that this step does not change."
             raise InputError(message)

@@ -165,13 +165,13 @@ def _check_possible(counts: Integers, rates: Array, strata: Strata, *, title: st
     for members in strata.by_value(rates > 0):
         if (counts[members].sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004 - two categories make a pair
             message = (
-                f"All records ({int(counts[members].sum()):,}) of a group that is to be swapped have"
-                f" the same category of {title!r}: nobody can be paired. Set its rate to 0."
+                f"All records ({int(counts[members].sum()):,}) of a group to be swapped have the same"
+                f" category of {title!r}, so none can be paired. Set its rate to 0."
             )
             raise PerturbationError(message)
         if not several[members].any():
             message = (
-                f"Nobody can be paired: within {counted(len(members), 'stratum', 'strata')} all records have the"
+                f"No records can be paired: within {counted(len(members), 'stratum', 'strata')} all records have the"
                 f" same category of {title!r}. Use fewer control keys."
             )
             raise PerturbationError(message)
@@ -229,13 +229,14 @@ def _shortfall(shares: Array, moved: Integers, description: Description) -> tupl
         return ()
     short = int((moved.sum(axis=1) <= shares.sum(axis=1) - 1).sum())
     told = (
-        "The nominal matrix says what was asked for, and understates the risk: use balanced"
+        "The nominal matrix describes the rate that was asked for and understates the risk: use"
+        ' description="balanced"'
         if description == "nominal"
-        else "The matrix describes what was done"
+        else "The matrix describes the swap that was made"
     )
     message = (
         f"{made:,} records were swapped where {asked:,.0f} were asked for. In {short:,} of"
         f" {counted(len(moved), 'stratum', 'strata')} one category holds more than half of the records to pair, or"
-        f" there are too few of them. {told}; see `rates`."
+        f" too few records can be paired. {told}; see `rates`."
     )
     return (RateWarning(message),)
