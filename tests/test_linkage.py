@@ -85,7 +85,7 @@ def test_trials_that_are_none(sample, population):
         mm.linkage_trial(population, population)
     with pytest.raises(mm.MaskmeterError, match="`targets` must be a whole number"):
         mm.linkage_trial(sample, population, targets=0)
-    with pytest.raises(mm.MaskmeterError, match="give a release"):
+    with pytest.raises(mm.MaskmeterError, match="Give a release"):
         mm.linkage_trial(sample, population, assumed={"lad": mm.stay_or_move(11, stay=0.9)})
 
 
@@ -107,5 +107,5 @@ def test_registers_that_cannot_be(census, sample, population):
     assert mm.linkage_trial(release, population, register=local, rng=1).claims > 0
     other = census.with_columns(pl.concat_str(pl.lit("x"), "age").alias("age"))
     strange = mm.count(other, keys=population.space.names)
-    with pytest.raises(mm.MaskmeterError, match="any of the categories of 'age'"):
+    with pytest.raises(mm.MaskmeterError, match="any of the population's categories of 'age'"):
         mm.linkage_probability(release, population, register=strange)

@@ -180,7 +180,7 @@ def test_the_summary_says_what_was_found_and_assumed_and_names_nobody():
     text = mm.exact_risk(RELEASE, POPULATION).summary()
 
     assert text.startswith("Exact risk (2.4): 0.5 expected correct matches among 3 sample uniques")
-    assert "1 of the uniques is in a cell where nobody" in text
+    assert "1 of the uniques is in a cell that nobody in the population belongs to" in text
     assert "Assumed: misclassification matrix known; population counts known" in text
 
 

@@ -167,7 +167,7 @@ def _same_order(rows: list[Any], columns: list[Any], name: str) -> list[int]:
     texts = [str(column) for column in columns]
     wanted = [str(row) for row in rows]
     if sorted(texts) != sorted(wanted) or len(set(texts)) < len(texts):
-        raise _refused(name, "its rows and its columns have different labels")
+        raise _refused(name, "its row labels and column labels do not name the same categories")
     return [texts.index(text) for text in wanted]
 
 

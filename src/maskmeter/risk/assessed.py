@@ -92,8 +92,8 @@ class Assessed:
         means, settled = traced_back(grid, model, lambda one: float(risk(one)[unique].sum()))
         if not settled and not self.cautions:
             message = (
-                "The original counts behind the released ones did not settle: read the risk as"
-                ' approximate, or use method="paper".'
+                "The estimated original counts did not converge. Read the risk as approximate, or"
+                ' use method="paper".'
             )
             self.cautions.append(ConvergenceWarning(message))
         return risk(means)

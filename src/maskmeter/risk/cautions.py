@@ -32,8 +32,8 @@ def cautions(search: LoglinearSearch, *, uniques: int) -> Iterator[ModelWarning]
     yield from _fit(search)
     if uniques < _FEW_UNIQUES:
         message = (
-            f"The file has only {counted(uniques, 'sample unique')}: the model can hardly be tested on so"
-            " few. Read the risk as an order of magnitude, or add keys."
+            f"The file has only {counted(uniques, 'sample unique')}, too few to test the model."
+            " Read the risk as an order of magnitude, or add keys."
         )
         yield FewUniquesWarning(message)
     yield from _sampling(search)
@@ -42,10 +42,8 @@ def cautions(search: LoglinearSearch, *, uniques: int) -> Iterator[ModelWarning]
 def _fit(search: LoglinearSearch) -> Iterator[ModelWarning]:
     z2 = search.goodness.z2
     if abs(z2) > WEAK and not any(search_cautions(search)):
-        flaw, end = (
-            ("misses structure", "over") if z2 > 0 else ("follows the sample closely", "under")
-        )
-        what = "mm.search_loglinear, or other terms" if search.method == "given" else "coarser keys"
+        flaw, end = ("misses structure", "over") if z2 > 0 else ("overfits the sample", "under")
+        what = "mm.search_loglinear or other terms" if search.method == "given" else "coarser keys"
         message = (
             f"z2 is {z2:.1f}, outside -{WEAK} to {WEAK}: the model {flaw} and the risk may be"
             f" {end}stated. Use {what}."
@@ -60,15 +58,15 @@ def _sampling(search: LoglinearSearch) -> Iterator[ModelWarning]:
     fraction = float(data.inclusion(search.nearest.observed.codes).max())
     if fraction > _LARGE_FRACTION:
         message = (
-            f"Up to {fraction:.0%} of the population was sampled: most of what the model estimates"
-            " is in the file already. Use mm.exact_risk with population counts if you can."
+            f"Up to {fraction:.0%} of the population was sampled, so most of the units that the model"
+            " estimates are already in the file. Use mm.exact_risk with population counts if you can."
         )
         yield LargeFractionWarning(message)
     small = 0 if data.weights is None else int((data.weights < 1).sum())
     if small:
         message = (
-            f"{small:,} of {counted(len(data), 'weight')} {plural(small, 'is', 'are')} below 1: a record"
-            " stands at least for itself."
+            f"{small:,} of {counted(len(data), 'weight')} {plural(small, 'is', 'are')} below 1, but a record"
+            " represents at least itself."
             " Check that the weights count units of the population."
         )
         yield SmallWeightWarning(message)

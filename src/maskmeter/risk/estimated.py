@@ -113,8 +113,8 @@ def _assessed(
     check_choice(method, Method, name="method")
     if method == "expected" and original is None:
         message = (
-            'Method "expected" needs the true keys of the sample, which are not known when it was'
-            ' recorded with error: use "paper" or "em".'
+            'Method "expected" needs the true keys of the sample, which are unknown when it was'
+            ' recorded with error. Use method="paper" or method="em".'
         )
         raise InputError(message)
     if original is None:
@@ -140,7 +140,7 @@ def _searched(model: object, assessed: Assessed) -> LoglinearSearch:
     if model.nearest.data is not fitted and model.nearest.data != fitted:
         message = (
             f"The model was not fitted to the {wanted} counts of this file, which method"
-            f' "{assessed.method}" needs: fit it to this very file, with counts="{wanted}", or leave'
+            f' "{assessed.method}" needs. Fit it to this file with counts="{wanted}", or leave'
             " `model` out."
         )
         raise InputError(message)
@@ -201,8 +201,8 @@ def _bootstrapped(risk: EstimatedRisk, replications: int, seed: int) -> tuple[fl
     """Return the estimate with the root mean square error of whole searches on drawn samples."""
     if risk.search.method == "given":
         message = (
-            'interval="bootstrap" repeats the search, so it needs a model from mm.search_loglinear'
-            " (or none): one that is kept fixed would make the interval far too short."
+            'interval="bootstrap" repeats the model search. Give a model from mm.search_loglinear,'
+            " or none: a fixed model would make the interval far too short."
         )
         raise InputError(message)
     errors = bootstrap_errors(risk.search, replications=replications, seed=seed)

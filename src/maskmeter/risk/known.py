@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from maskmeter._checks import check_choice
+from maskmeter._plural import plural
 from maskmeter.errors import NegativeRiskWarning
 from maskmeter.perturb import Release
 from maskmeter.risk import formulas
@@ -110,8 +111,9 @@ def approximate_risk(
     )
     if risk.negative:
         message = (
-            f"{risk.negative:,} of {risk.uniques:,} values of approximation ({formula}) are negative:"
-            " misclassification is not small in those cells. Use exact_risk, or formula 2.5 or 2.7."
+            f"{risk.negative:,} of {risk.uniques:,} values of approximation ({formula})"
+            f" {plural(risk.negative, 'is', 'are')} negative: misclassification is not small there."
+            " Use mm.exact_risk, or formula 2.5 or 2.7."
         )
         warnings.warn(message, NegativeRiskWarning, stacklevel=2)
     return risk

@@ -10,7 +10,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import check_whole
-from maskmeter._plural import counted
+from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import CategoryError, InputError
@@ -126,8 +126,8 @@ class LinkageTrial(InWords):
         """Return a short account that names no record."""
         low, high = self.interval
         return (
-            f"Of {counted(self.targets, 'target')} {self.claims:,} matched one record and"
-            f" {counted(self.right, 'claim was', 'claims were')} right: {self.share:.2%} (99 % interval {low:.2%} to {high:.2%}). Expected by"
+            f"{self.claims:,} of {counted(self.targets, 'target')} matched exactly one record, and"
+            f" {self.right:,} of these claims {plural(self.right, 'was', 'were')} right: {self.share:.2%} (99 % interval {low:.2%} to {high:.2%}). Expected by"
             f" (2.4): {self.expected:.2%}, by M_jj / F~_j: {self.expected_simple:.2%}. tau is"
             f" {self.tau:.1f}."
         )
@@ -143,7 +143,7 @@ class LinkageTrial(InWords):
         """Return an Altair chart of the observed and the expected shares."""
         return chart.signed_bars(
             self.to_frame(),
-            x="Share of right claims",
+            x="Share of claims that are right",
             y="",
             title="An intruder's trial",
             subtitle=f"{counted(self.claims, 'claim')} about {counted(self.targets, 'target')}",
@@ -189,7 +189,7 @@ def linkage_trial(
     uniques = Uniques.against(population_of(release, counts), release)
     original = uniques.original
     if original is None:
-        message = "A trial needs the true keys of the records: give a release."
+        message = "A linkage trial needs the true keys of the records. Give a release."
         raise InputError(message)
     own = uniques.own
     stayed = (original.codes == uniques.released.codes).all(axis=1)[uniques.records] & (own > 0)
@@ -236,8 +236,8 @@ def _register(given: Any, population: KeyTable) -> KeyTable:  # noqa: ANN401 - c
     for position, key in enumerate(population.space.keys):
         if not (known.codes[:, position] < key.size).any():
             message = (
-                f"Nobody in the register has any of the categories of {key.name!r}: hold the column"
-                " as the same type in all files (text and numbers never match)."
+                f"Nobody in the register has any of the population's categories of {key.name!r}. Store"
+                " the column with the same type in all files (text never matches numbers)."
             )
             raise CategoryError(message)
     return known
@@ -253,6 +253,6 @@ def _counted(given: Any, data: Release | Microdata) -> KeyTable:  # noqa: ANN401
 def _as_assumed(release: Release | Microdata, errors: Errors) -> Release:
     """Return the release as if another mechanism had made it."""
     if not isinstance(release, Release):
-        message = "A trial needs the true keys of the records: give a release."
+        message = "A linkage trial needs the true keys of the records. Give a release."
         raise InputError(message)
     return Release(release.original, release.released, errors)  # type: ignore[arg-type]

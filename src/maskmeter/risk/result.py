@@ -85,7 +85,7 @@ class Risk(InWords):
 
     @property
     def cautions(self) -> tuple[ModelWarning, ...]:
-        """What speaks against the total, as only something may against an estimate."""
+        """Cautions about the estimate; empty for exact risk."""
         return ()
 
     @property
@@ -126,8 +126,8 @@ class Risk(InWords):
         if lost:
             included = plural(lost, "it is included", "they are included")
             lines.append(
-                f"{lost:,} of the uniques {plural(lost, 'is in a cell', 'are in cells')} where nobody"
-                " in the population truly is:"
+                f"{lost:,} of the uniques {plural(lost, 'is in a cell', 'are in cells')} that nobody in"
+                " the population belongs to:"
                 f" {'no target, no risk' if self.ruled else included}."
             )
         if self.negative:
@@ -158,7 +158,9 @@ class Risk(InWords):
         """
         taken = {"record", "risk"} & set(self.data.space.names)
         if taken:
-            message = f"{taken.pop()!r} is a column of the result: rename the key of that name."
+            message = (
+                f"The result has a column {taken.pop()!r} of its own. Rename the key of that name."
+            )
             raise InputError(message)
         before, after = {"record": self.records}, {"risk": self.by_cell}
         return self.data.rows_to_frame(self.records, before=before, after=after)
@@ -191,10 +193,10 @@ class Risk(InWords):
         among = counted(self.uniques, "unique")
         told = f"{self.total:.1f} expected correct matches among {among}"
         words = {"title": title or self.measure, "subtitle": subtitle or told}
-        probability = "Probability that a unique match is right"
+        probability = "Probability of a correct match"
         bins = self.distribution()
         if self.uniques and (bins["count"] > 0).sum() == 1:
-            across = "Sample uniques, from the most risk to the least"
+            across = "Sample uniques, highest risk first"
             return chart.ranked(self.ranked(), x=across, y=probability, **words)
         return chart.bars(bins, x=probability, y="Sample uniques", **words)
 
@@ -205,7 +207,7 @@ class EstimatedRisk(Risk):
 
     `every` is the risk of each record of the file. `tau1` and `tau2` are the unadjusted sums over
     the sample uniques of the file that the model was fitted to, as if nothing was misclassified.
-    `interval` is an approximate 95 % interval for the total, `cautions` what speaks against it.
+    `interval` is an approximate 95 % interval for the total, `cautions` why it may mislead.
     """
 
     search: LoglinearSearch
@@ -240,7 +242,7 @@ class EstimatedRisk(Risk):
     def _members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first row of each household, and the household of each row."""
         if self.household is None:
-            message = "Name the column of households: mm.estimate_risk(..., household=...)."
+            message = "Name the household column: mm.estimate_risk(..., household=...)."
             raise InputError(message)
         number: dict[Any, int] = {}
         names = self.data.column(self.household)
@@ -274,7 +276,7 @@ class EstimatedRisk(Risk):
         if self.household is not None:
             total, number = float(self.by_household.sum()), len(self.by_household)
             lines.append(
-                f"Households: {total:.1f} of {number:,} to expect with a correct match of a member."
+                f"Households: {total:.1f} of {number:,} are expected to have a member matched correctly."
             )
         lines.append(
             f"Unadjusted: tau2 {self.tau2:.1f} correct matches, tau1 {self.tau1:.1f} population"

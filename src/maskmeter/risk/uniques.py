@@ -121,13 +121,13 @@ class Uniques:
         """
         if self.original is None:
             message = (
-                "Realised counts need the true keys of the sampled units, which are not known for a"
-                ' sample recorded with error: use released_counts="expected".'
+                "Realised counts need the true keys of the sampled units, which are unknown for a"
+                ' sample recorded with error. Use released_counts="expected".'
             )
             raise InputError(message)
         outside = unsampled(self.counts, self.original)
         if (outside < 0).any():
-            message = "Realised counts need a population that contains the sample, cell by cell."
+            message = "Realised counts need a population with at least as many units as records in every cell."
             raise InputError(message)
         seed, space, codes = seed_of(rng), self.counts.space, self.counts.codes
         wanted, order = np.unique(space.number(self.cells), return_inverse=True)
@@ -167,8 +167,8 @@ def check_possible(released: Microdata, mechanism: Mechanism) -> None:
         if (reached == 0).any():
             message = (
                 f"{(lost := int((reached == 0).sum())):,} of {counted(len(codes), 'record')}"
-                f" {plural(lost, 'has', 'have')} a value of {factor.name!r} that the misclassification never records. Give the one that made"
-                " this file."
+                f" {plural(lost, 'has', 'have')} a value of {factor.name!r} that the misclassification rules out. Give the"
+                " misclassification that made this file."
             )
             raise MatrixError(message)
 
@@ -201,9 +201,9 @@ def population_of(data: Release | Microdata, population: object) -> KeyTable:
         if lost:
             message = (
                 f"Nobody in the population has {lost} of the {int(seen.sum())} categories of"
-                f" {key.name!r} that are seen in the sample. Count the population that the sample"
-                " was drawn from, and hold the column as the same type in both files (text and"
-                " numbers never match)."
+                f" {key.name!r} that occur in the sample. Count the population that the sample was"
+                " drawn from, and store the column with the same type in both files (text never"
+                " matches numbers)."
             )
             raise CategoryError(message)
     return counts
@@ -214,8 +214,8 @@ def warn_if_short(population: KeyTable, sample: Microdata) -> None:
     short = int((unsampled(population, sample) < 0).sum())
     if short:
         message = (
-            f"In {counted(short, 'cell')} the population has fewer units than the sample: it is not the"
-            " population that the sample was drawn from, and risks are only as good as its counts."
+            f"In {counted(short, 'cell')} the population has fewer units than the sample, so the sample"
+            " was not drawn from it and the risks may be wrong. Count the sample's own population."
         )
         warnings.warn(message, PopulationMismatchWarning, stacklevel=4)
 
