@@ -157,11 +157,11 @@ def test_a_model_of_other_counts_is_refused(release, sample, model):
     released = mm.search_loglinear(release, counts="released")
     with pytest.raises(
         mm.MaskmeterError,
-        match='"expected" needs. Fit it to this file with counts="original"',
+        match=r'"expected" needs\. Fit it to this file with counts="original"',
     ):
         mm.estimate_risk(release, released, method="expected")
     with pytest.raises(
-        mm.MaskmeterError, match='"paper" needs. Fit it to this file with counts="released"'
+        mm.MaskmeterError, match=r'"paper" needs\. Fit it to this file with counts="released"'
     ):
         mm.estimate_risk(release, model, method="paper")
     with pytest.raises(mm.MaskmeterError, match="not a str"):
