@@ -175,6 +175,10 @@ class WeakFitWarning(ModelWarning):
     """The model fits poorly, so the estimated risk may be too high or too low."""
 
 
+class UnfitModelWarning(ModelWarning):
+    """The log-linear model does not describe the file, so that no estimate of its risk holds."""
+
+
 class FewUniquesWarning(ModelWarning):
     """The file has too few sample uniques to test the fit of a model."""
 

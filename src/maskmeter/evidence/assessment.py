@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -18,14 +18,13 @@ from maskmeter.manykeys import risk_by_keys
 from maskmeter.misclassification import as_mechanism, seen_through
 from maskmeter.perturb import Release
 from maskmeter.risk import (
-    EstimatedRisk,
     approximate_risk,
     correctly_classified_risk,
     estimate_risk,
     exact_risk,
 )
 from maskmeter.risk.uniques import check_data
-from maskmeter.riskutility.assessor import loss_tables
+from maskmeter.riskutility.assessor import Measure, distance, loss_tables
 from maskmeter.utility import information_loss
 
 if TYPE_CHECKING:
@@ -37,18 +36,16 @@ if TYPE_CHECKING:
     from maskmeter.risk import Risk
     from maskmeter.risk.known import Formula
     from maskmeter.riskutility import RiskUtilityMap
-    from maskmeter.riskutility.target import Target
+    from maskmeter.riskutility.target import Target, Verdict
     from maskmeter.table import KeyTable
     from maskmeter.utility import Loss, Losses
 
 ALL_KEYS = "all keys"
 BANDS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the risk of single records
 HALF, FIFTH = 0.5, 0.2
+DRIVING = 3  # keys that are named as those that carry the risk
 MOST_KEYS = 15  # of which each is left out in turn: with more it would take minutes
-UNUSABLE = 8.0  # abs(z2) of the model used, beyond which its estimate means nothing
 _NOTICEABLE = 1.02
-
-Mark = Literal["met", "met at the estimate only", "not met", "not assessable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,21 +76,9 @@ class ScenarioRisk:
         return self.risk.data.space.names
 
     @property
-    def z2(self) -> float:
-        """Goodness of fit of the model behind an estimate; 0 where no model is needed."""
-        needed = isinstance(self.risk, EstimatedRisk) and self.risk.uniques > 0
-        return self.risk.search.goodness.z2 if needed else 0.0  # type: ignore[attr-defined]
-
-    @property
-    def assessable(self) -> bool:
-        """Whether the figures hold: exact ones do, estimates only with a model that fits."""
-        return not abs(self.z2) > UNUSABLE
-
-    def mark(self, target: Target) -> Mark:
-        """Return whether the risk meets a target."""
-        if not self.assessable:
-            return "not assessable"
-        return target.verdict(self.risk)
+    def driving(self) -> list[tuple[str, KeySubset]]:
+        """Each key with the risk when it is not known, those that carry most of the risk first."""
+        return sorted(self.left_out, key=lambda pair: pair[1].risk)
 
     @property
     def better_without(self) -> list[tuple[str, KeySubset]]:
@@ -121,6 +106,7 @@ class Assessment:
     data: Release | Microdata
     scenarios: tuple[ScenarioRisk, ...]
     tables: tuple[Loss, ...] = ()
+    measure: Measure = "worst"  # of their loss
     losses: Losses | None = None
     target: Target | None = None
     options: RiskUtilityMap | None = None
@@ -156,28 +142,30 @@ class Assessment:
     @property
     def loss(self) -> float | None:
         """The mean loss of the tables, in percent; None where nothing was changed."""
-        return float(np.mean([table.worst for table in self.tables])) if self.tables else None
+        if not self.tables:
+            return None
+        return float(np.mean([distance(table, self.measure) for table in self.tables]))
 
     @property
     def assessable(self) -> bool:
         """Whether the figures of every scenario hold."""
-        return all(one.assessable for one in self.scenarios)
+        return all(one.risk.assessable for one in self.scenarios)
 
     @property
-    def mark(self) -> Mark | None:
+    def mark(self) -> Verdict | None:
         """Whether the target is met, as in the scenario where it is met least; None without one."""
         if not self.assessable:
             return "not assessable"
         if self.target is None:
             return None
-        return max((one.mark(self.target) for one in self.scenarios), key=get_args(Mark).index)
+        return self.target.verdict(*(one.risk for one in self.scenarios))
 
     @property
     def met(self) -> bool | None:
         """Whether every scenario meets the target, by the figure that it asks for."""
         if self.target is None:
             return None
-        return self.assessable and self.target.met_by(*(one.risk for one in self.scenarios))
+        return self.target.met_by(*(one.risk for one in self.scenarios))
 
     def by_record(self) -> pl.DataFrame:
         """Return a row for each record: its released keys, whether it is unique, and its risks."""
@@ -202,6 +190,7 @@ def assess(
     population: KeyTable | None = None,
     misclassification: Misclassification | None = None,
     loss: Sequence[tuple[str, str]] = (),
+    measure: Measure = "worst",
     target: Target | None = None,
     household: str | None = None,
     drop_one: bool = True,
@@ -254,6 +243,7 @@ def assess(
         data,
         tuple(found),
         tables,
+        measure,
         information_loss(release) if several and release is not None else None,
         target,
     )

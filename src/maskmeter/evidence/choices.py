@@ -21,7 +21,7 @@ def choice_blocks(found: Assessment) -> Iterator[Block]:
     """Yield the releases that were compared, if any; their map is on the first screen."""
     if found.options is None:
         return
-    yield Text(found.options.summary().split("\n")[1])
+    yield Text(f"On the frontier, from least loss to least risk: {found.options.ranking}.")
     if len(found.scenarios) > 1:
         yield Text("Each release is shown at its worst scenario.")
     yield from option_blocks(found.options, chosen=found.chosen)

@@ -274,7 +274,7 @@ def _scenario(one: ScenarioRisk) -> ScenarioFigures:
         households=float(risk.by_household.sum())
         if isinstance(risk, EstimatedRisk) and risk.household is not None
         else None,
-        assessable=one.assessable,
+        assessable=one.risk.assessable,
         assumptions=list(risk.assumptions),
         cautions=[str(caution) for caution in risk.cautions],
     )

@@ -244,6 +244,7 @@ def _assessed(task: Task, data: Release | Microdata, announce: Announce) -> Asse
         population=task.population,
         misclassification=task.errors,
         loss=task.tables,
+        measure=task.plan.loss.measure,
         target=task.target,
         household=task.plan.data.household,
         progress=announce,

@@ -11,28 +11,26 @@ from math import ceil, floor
 from typing import TYPE_CHECKING
 
 from maskmeter._plural import counted
+from maskmeter.evidence.assessment import DRIVING
 from maskmeter.evidence.words import (
     NOT_ASSESSED,
     TONES,
     assumptions,
     percent,
+    sampling,
     steps_in_words,
     target_sentence,
     titled,
 )
 from maskmeter.page import Points, Section, Table, Text, Top
 from maskmeter.risk import EstimatedRisk
-from maskmeter.strata import By
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from maskmeter.evidence.assessment import Assessment
-    from maskmeter.microdata import Microdata
     from maskmeter.page import Block
     from maskmeter.risk import Risk
-
-_DRIVING = 3  # keys that are named as those that carry the risk
 
 
 @dataclass(frozen=True)
@@ -74,13 +72,13 @@ class Policy:
     def loss(self, loss: float, records: int) -> str:
         """Return a loss in percent, rounded up so that it tells of no fewer than `smallest` records.
 
-        >>> Policy().loss(4.3, 14_662), Policy().loss(4.3, 200)
-        ('5', '5')
-        >>> Policy().loss(5.3, 200)
-        '10'
+        A record that moves changes two cells of a table.
+
+        >>> Policy().loss(4.3, 14_662), Policy().loss(4.3, 200), Policy().loss(12.5, 160)
+        ('5', '10', '13')
         """
-        step = max(1.0, 100 * self.smallest / records)
-        return f"{ceil(loss / step - 1e-9) * step:.0f}"
+        step = max(1.0, 200 * self.smallest / records)
+        return f"{ceil(ceil(loss / step - 1e-9) * step - 1e-9)}"
 
     def _told(self, number: float, multiple: int) -> str:
         if not number:
@@ -120,9 +118,11 @@ def _lead(found: Assessment, policy: Policy) -> str:
 def _beside(found: Assessment, policy: Policy) -> Iterator[str]:
     """Yield how sure the risk is, what it was, and who would do better."""
     worst, before = found.worst, found.worst.before
+    if found.release is not None and not found.release.changed.any():
+        yield "No record was changed."
     if worst.risk.uniques < policy.smallest:
         return
-    if worst.risk.interval is not None:
+    if worst.risk.interval is not None and worst.risk.upper >= policy.smallest:
         low, high = worst.risk.interval
         yield f"The approximate 95 % interval goes from {policy.count(low)} to {policy.matches(high)}."
     if before is not None and before.uniques >= policy.smallest:
@@ -133,7 +133,7 @@ def _beside(found: Assessment, policy: Policy) -> Iterator[str]:
         )
     for key, one in worst.better_without[:1]:
         yield (
-            f"An intruder who ignores {key} would do better: {policy.matches(one.risk)} of"
+            f"An intruder who ignores {titled(found.released, key)} would do better: {policy.matches(one.risk)} of"
             f" {policy.count(one.uniques)} unique records."
         )
 
@@ -155,7 +155,7 @@ def _what(found: Assessment) -> Iterator[Block]:
     data = found.released
     yield Text(
         f"A file of {counted(len(data), 'record')} with {counted(len(data.space.keys), 'key')}, sampled with"
-        f" {_sampling(data)}."
+        f" {sampling(data, total=False)}."
     )
     rows = tuple((titled(data, key.name), f"{key.size:,}") for key in data.space.keys)
     yield Table("The keys that an intruder may know", ("key", "categories"), rows)
@@ -163,14 +163,6 @@ def _what(found: Assessment) -> Iterator[Block]:
         yield Points(tuple(f"{one.name}: {', '.join(one.keys)}." for one in found.scenarios))
     yield Text("The figures rest on this:")
     yield Points(assumptions(found.worst, found))
-
-
-def _sampling(data: Microdata) -> str:
-    if data.fraction is None:
-        return "survey weights" if data.weights is not None else "a fraction that is not stated"
-    if isinstance(data.fraction, By):
-        return f"a fraction that differs by {', '.join(data.fraction.keys)}"
-    return f"a fraction of {percent(data.fraction)}"
 
 
 def _how(found: Assessment, policy: Policy) -> Iterator[Block]:
@@ -187,9 +179,11 @@ def _how(found: Assessment, policy: Policy) -> Iterator[Block]:
 
 def _changed(number: int, records: int, policy: Policy) -> str:
     """Return how many records were changed, if the public may know."""
+    if not number:
+        return "no records"
     if not policy.rates:
         return "some records"
-    if 0 < number < policy.smallest:
+    if number < policy.smallest:
         return f"{policy.count(number)} records"
     below = floor(number / policy.smallest) * policy.smallest
     return f"about {percent(below / records)} of the records"
@@ -198,11 +192,11 @@ def _changed(number: int, records: int, policy: Policy) -> str:
 def _risk(found: Assessment, policy: Policy) -> Iterator[Block]:
     if found.assessable:
         yield from _figures(found, policy)
-    risk = found.worst.risk
-    if isinstance(risk, EstimatedRisk):
-        yield Text(risk.search.summary().replace("\n", " "))
-    for caution in found.cautions:
-        yield Text(str(type(caution).__doc__), "Caution")
+    if isinstance(found.worst.risk, EstimatedRisk):
+        # Its terms, parameters or z2 would tell which of a few changed records were which.
+        yield Text("The risk was estimated from the file by a log-linear model of the keys.")
+    for words in dict.fromkeys(str(type(caution).__doc__) for caution in found.cautions):
+        yield Text(words, "Caution")
 
 
 def _figures(found: Assessment, policy: Policy) -> Iterator[Block]:
@@ -216,9 +210,9 @@ def _figures(found: Assessment, policy: Policy) -> Iterator[Block]:
         rows.append((name, *_measured(one.risk, policy)))
     head = ("scenario", "unique records", "correct matches", "share")
     yield Table("Correct matches to expect among the unique records", head, tuple(rows))
-    left = sorted(found.worst.left_out, key=lambda pair: pair[1].risk)
-    if len(left) > _DRIVING and found.worst.risk.uniques >= policy.smallest:
-        named = ", ".join(titled(found.released, key) for key, _ in left[:_DRIVING])
+    left = found.worst.driving
+    if len(left) > DRIVING and found.worst.risk.uniques >= policy.smallest:
+        named = ", ".join(titled(found.released, key) for key, _ in left[:DRIVING])
         yield Text(f"The keys that carry most of the risk: {named}.")
 
 

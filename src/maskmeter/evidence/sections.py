@@ -11,7 +11,7 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._plural import counted
 from maskmeter._views import cell_table
-from maskmeter.evidence.assessment import HALF
+from maskmeter.evidence.assessment import DRIVING, HALF
 from maskmeter.evidence.choices import choice_blocks, map_figure, target_line
 from maskmeter.evidence.records import record_blocks
 from maskmeter.evidence.words import (
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 _FEW = 20  # records of a group, which a matrix of its own then nearly describes one by one
 _SHORT = 12  # rows that a table may have and stay open
-_DRIVING = 3  # keys on the first screen
 
 
 def top(found: Assessment) -> Top:
@@ -69,13 +68,13 @@ def _facts(found: Assessment) -> Iterator[Fact]:
         yield _fact("Matches before", worst.before)
     yield _fact(now, worst.risk)
     if found.target is not None:
-        most = found.target.most(worst.risk.uniques)
+        most = found.target.most(worst.risk.base)
         yield Fact("Target", f"at most {matches(most)}", str(found.target))
     if found.release is not None:
         share = percent(float(found.release.changed.mean()))
         yield Fact("Records changed", share, f"of {len(found.released):,}")
     if found.loss is not None:
-        tables = f"of {len(found.tables)} table{'s' if len(found.tables) > 1 else ''}, on average"
+        tables = f"of {counted(len(found.tables), 'table')}, on average"
         yield Fact("Information loss", f"{found.loss:.1f}%", tables)
 
 
@@ -94,14 +93,14 @@ def _first(found: Assessment) -> Block:
 def _picture(found: Assessment) -> Figure:
     """Return the map of the candidates, or where there are none the risk before and after."""
     if found.options is not None:
-        uniques = None if len(found.scenarios) > 1 else found.worst.risk.uniques
+        uniques = None if len(found.scenarios) > 1 else found.worst.risk.base
         line = target_line(found.options, found.target, uniques)
         return map_figure(found.options, chosen=found.chosen, target=line)
     rows = []
     for name, risk in _named(found):
         low, high = risk.interval or (risk.total, risk.total)
         rows.append((name, risk.total, low, high))
-    aim = None if found.target is None else found.target.most(found.worst.risk.uniques)
+    aim = None if found.target is None else found.target.most(found.worst.risk.base)
     drawn = chart.intervals(
         pl.DataFrame(rows, schema=["name", "risk", "low", "high"], orient="row"),
         x="Correct matches to expect",
@@ -120,7 +119,7 @@ def _driving(found: Assessment) -> Table | None:
     if worst.without_one is None or not worst.left_out or not worst.risk.uniques:
         return None
     whole = worst.without_one.subsets[0]
-    left = sorted(worst.left_out, key=lambda pair: pair[1].risk)[:_DRIVING]
+    left = worst.driving[:DRIVING]
     rows = tuple(
         (titled(found.released, key), matches(one.risk), _taken(one, whole)) for key, one in left
     )
@@ -244,6 +243,8 @@ def _named(found: Assessment) -> Iterator[tuple[str, Risk]]:
 
 
 def _measured(risk: Risk) -> tuple[str, ...]:
+    if not risk.assessable:
+        return (f"{risk.uniques:,}", *["not assessable"] * 4)
     return (
         f"{risk.uniques:,}",
         matches(risk.total),
@@ -295,7 +296,7 @@ def _keys(found: Assessment) -> Iterator[Block]:
     if not worst.left_out or worst.without_one is None:
         return
     whole = worst.without_one.subsets[0]
-    left = sorted(worst.left_out, key=lambda pair: pair[1].risk)
+    left = worst.driving
     named = {key: titled(data, key) for key, _ in left}
     yield Text(
         f"If an intruder did not know {named[left[0][0]]}, about {matches(left[0][1].risk)} correct"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskmeter._plural import counted, plural
-from maskmeter.evidence.assessment import HALF, UNUSABLE
+from maskmeter.errors import UnfitModelWarning
+from maskmeter.evidence.assessment import HALF
 from maskmeter.perturb import Pram, Swap
 from maskmeter.risk import EstimatedRisk
 from maskmeter.strata import By
@@ -76,13 +77,9 @@ def headline(found: Assessment) -> str:
 
 def _not_assessable(found: Assessment) -> str:
     """Return which model does not fit, and what to do about it."""
-    one = next(one for one in found.scenarios if not one.assessable)
-    named = f" (scenario {one.name})" if len(found.scenarios) > 1 else ""
-    return (
-        f"The risk is not assessable with these keys{named}: the log-linear model does not describe"
-        f" the file (z2 is {one.z2:.1f}; beyond -{UNUSABLE:g} to {UNUSABLE:g} no estimate holds)."
-        " Use fewer or coarser keys, or give the counts of the population."
-    )
+    one = next(one for one in found.scenarios if not one.risk.assessable)
+    where = f"Scenario {one.name}: " if len(found.scenarios) > 1 else ""
+    return where + next(str(c) for c in one.risk.cautions if isinstance(c, UnfitModelWarning))
 
 
 def qualified(found: Assessment) -> list[str]:
@@ -135,7 +132,7 @@ def target_sentence(found: Assessment) -> list[str]:
     if target is None or mark is None:
         return []
     several = len(found.scenarios) > 1
-    failing = [one.name for one in found.scenarios if one.mark(target) == mark]
+    failing = [one.name for one in found.scenarios if target.verdict(one.risk) == mark]
     where = f" in {', '.join(failing)}" if several else ""
     estimated = isinstance(found.worst.risk, EstimatedRisk)
     ends = {
@@ -148,8 +145,8 @@ def target_sentence(found: Assessment) -> list[str]:
     return [f"The target of {target} {ends[mark]}."]
 
 
-def sampling(data: Microdata) -> str:
-    """Return how the records were sampled.
+def sampling(data: Microdata, *, total: bool = True) -> str:
+    """Return how the records were sampled; the sum of the weights only if `total`.
 
     >>> import polars as pl, maskmeter as mm
     >>> sampling(mm.read(pl.DataFrame({"sex": ["f", "m"]}), keys=["sex"], fraction=0.01))
@@ -161,7 +158,8 @@ def sampling(data: Microdata) -> str:
     elif data.fraction is not None:
         parts.append(f"a fraction of {percent(data.fraction)}")
     if data.weights is not None:
-        parts.append(f"weights that sum to {data.weights.sum():,.0f}")
+        summed = f"weights that sum to {data.weights.sum():,.0f}"
+        parts.append(summed if total else "survey weights")
     return " and ".join(parts) or "not stated"
 
 
@@ -178,7 +176,7 @@ class Changed:
         """Return what a step of a release did, over all its groups."""
         done = [rate for rate in release.reported if rate.step == step.label]
         records = sum(rate.records for rate in done)
-        changed = round(sum(rate.achieved * rate.records for rate in done))
+        changed = dict(release.changed_by_step)[step.label]
         asked = sum(rate.asked * rate.records for rate in done) / max(records, 1)
         return cls(records, changed, asked)
 

@@ -10,10 +10,12 @@ from maskmeter.errors import (
     LargeFractionWarning,
     ModelWarning,
     SmallWeightWarning,
+    UnfitModelWarning,
     WeakFitWarning,
 )
 from maskmeter.loglinear.model import fit_cautions
 from maskmeter.loglinear.search import WEAK, search_cautions
+from maskmeter.risk.result import UNUSABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +30,8 @@ def cautions(search: LoglinearSearch, *, uniques: int) -> Iterator[ModelWarning]
     """Yield a warning for everything that makes the estimate of a file's risk less good."""
     if not uniques:  # no model is needed to say that there is no risk
         return
+    if abs(search.goodness.z2) > UNUSABLE:
+        yield UnfitModelWarning(unfit(search.goodness.z2))
     yield from search_cautions(search)
     yield from _fit(search)
     if uniques < _FEW_UNIQUES:
@@ -39,9 +43,18 @@ def cautions(search: LoglinearSearch, *, uniques: int) -> Iterator[ModelWarning]
     yield from _sampling(search)
 
 
+def unfit(z2: float) -> str:
+    """Return why there is no figure, and what to do."""
+    return (
+        "The risk is not assessable with these keys: the log-linear model does not describe the file"
+        f" (z2 is {z2:.1f}; beyond -{UNUSABLE:g} to {UNUSABLE:g} no estimate holds). Use fewer or"
+        " coarser keys, or give the counts of the population."
+    )
+
+
 def _fit(search: LoglinearSearch) -> Iterator[ModelWarning]:
     z2 = search.goodness.z2
-    if abs(z2) > WEAK and not any(search_cautions(search)):
+    if WEAK < abs(z2) <= UNUSABLE and not any(search_cautions(search)):
         flaw, end = ("misses structure", "over") if z2 > 0 else ("overfits the sample", "under")
         what = "mm.search_loglinear or other terms" if search.method == "given" else "coarser keys"
         message = (

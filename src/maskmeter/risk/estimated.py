@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -90,6 +91,8 @@ def estimate_risk(
     shares = [one.weight for one in search.weighted]
     by_record = np.average(parts, axis=0, weights=shares)[assessed.table.place]
     risk = _result(assessed, search, by_record, household)
+    if isinstance(data, Release):
+        risk = replace(risk, unprotected=data.original.uniques)
     for caution in risk.cautions:
         warnings.warn(caution, stacklevel=2)
     if interval == "none" or not risk.uniques:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from maskmeter import chart
 from maskmeter._checks import is_number, locked, shown
 from maskmeter._plural import counted, plural
 from maskmeter._views import InWords, facts
-from maskmeter.errors import InputError
+from maskmeter.errors import InputError, UnfitModelWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from maskmeter.page import Table
 
 _MOST_RANKS = 200  # that a curve of the risk is drawn at
+
+
+UNUSABLE = 8.0  # abs(z2) of the model used, beyond which its estimate means nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,7 @@ class Risk(InWords):
     without_target: int
     ruled: bool  # that a unique without a target has no risk
     assumptions: tuple[str, ...]
+    unprotected: int | None = field(default=None, kw_only=True)  # uniques of the unprotected file
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -72,6 +76,19 @@ class Risk(InWords):
     def uniques(self) -> int:
         """Number of sample uniques in the released file."""
         return len(self.by_cell)
+
+    @property
+    def base(self) -> int:
+        """Number of sample uniques that a target's share is taken of: those of the unprotected file.
+
+        Protection that makes more records unique does not allow more matches.
+        """
+        return self.uniques if self.unprotected is None else self.unprotected
+
+    @property
+    def assessable(self) -> bool:
+        """Whether the figures hold: exact ones do, estimates only with a model that fits."""
+        return True
 
     @property
     def share(self) -> float:
@@ -224,6 +241,11 @@ class EstimatedRisk(Risk):
         super().__post_init__()
         object.__setattr__(self, "every", locked(self.every))
 
+    @property
+    def assessable(self) -> bool:
+        """Whether the model describes the file well enough for any figure: abs(z2) is at most 8."""
+        return not (self.uniques and abs(self.search.goodness.z2) > UNUSABLE)
+
     def with_interval(self, low: float, high: float) -> EstimatedRisk:
         """Return the same risk with an interval for its total, within 0 and the uniques."""
         return replace(self, interval=(max(low, 0.0), min(high, float(self.uniques))))
@@ -265,7 +287,8 @@ class EstimatedRisk(Risk):
 
     @property
     def _headline(self) -> str:
-        lines = [super()._headline]
+        first = [str(one) for one in self.cautions if isinstance(one, UnfitModelWarning)]
+        lines = [*first, super()._headline]
         if self.interval is not None:
             low, high = self.interval
             lines.append(f"Approximate 95 % interval: {low:.1f} to {high:.1f}.")
@@ -283,4 +306,5 @@ class EstimatedRisk(Risk):
             " uniques."
         )
         lines.append(self.search.summary())
-        return "\n".join([*lines, *(f"Caution: {caution}" for caution in self.cautions)])
+        others = [str(one) for one in self.cautions if str(one) not in first]
+        return "\n".join([*lines, *(f"Caution: {caution}" for caution in others)])

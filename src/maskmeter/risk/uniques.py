@@ -52,6 +52,7 @@ class Uniques:
     mechanism: Mechanism
     counts: KeyTable
     records: NDArray[np.int64]
+    unprotected: int | None = None  # uniques of the unprotected file
 
     @classmethod
     def against(cls, counts: KeyTable, data: Release | Microdata, errors: Errors = None) -> Uniques:
@@ -60,7 +61,8 @@ class Uniques:
         mechanism = mechanism.on(counts.space)
         numbers = released.space.number(released.codes)
         _, row, times = np.unique(numbers, return_index=True, return_counts=True)
-        return cls(released, original, mechanism, counts, np.sort(row[times == 1]))
+        before = data.original.uniques if isinstance(data, Release) else None
+        return cls(released, original, mechanism, counts, np.sort(row[times == 1]), before)
 
     @cached_property
     def cells(self) -> Codes:
@@ -111,6 +113,7 @@ class Uniques:
             without_target=int((self.own == 0).sum()),
             ruled=ruled,
             assumptions=(known, *assumptions),
+            unprotected=self.unprotected,
         )
 
     def realised(self, rng: RandomSource) -> Array:

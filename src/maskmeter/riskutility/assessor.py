@@ -85,6 +85,7 @@ class Trial:
     release: Release
     risks: dict[str, Risk]
     loss: float
+    worst: float  # the loss by its worst measure, whichever is asked for
 
     @property
     def risk(self) -> Risk:
@@ -100,7 +101,12 @@ class Trial:
     def useful(self) -> bool:
         """Whether analysts can use it: loss at most 50, at most half of the records changed in a key."""
         changed = max(self.release.changed_by_key.values())
-        return self.loss <= MOST_LOSS and changed <= MOST_CHANGED
+        return self.worst <= MOST_LOSS and changed <= MOST_CHANGED
+
+    @property
+    def assessable(self) -> bool:
+        """Whether the risk of every scenario holds."""
+        return all(risk.assessable for risk in self.risks.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +216,7 @@ class Assessor:
             )
         found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
         loss = float(np.mean([distance(one, self.measure) for one in found]))
-        return Trial(release, risks, loss)
+        return Trial(release, risks, loss, float(np.mean([one.worst for one in found])))
 
 
 def perturbed_keys(sample: Microdata, candidates: Iterable[Steps]) -> list[str]:

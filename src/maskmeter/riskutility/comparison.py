@@ -16,7 +16,7 @@ from maskmeter._checks import check_progress, check_whole
 from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter._views import InWords
-from maskmeter.errors import InputError, without_warnings
+from maskmeter.errors import InputError, UnfitModelWarning, without_warnings
 from maskmeter.microdata import check_microdata
 from maskmeter.perturb.release import check_release
 from maskmeter.riskutility.assessor import (
@@ -101,25 +101,34 @@ class RiskUtilityMap(InWords):
     def summary(self) -> str:
         """Return a short account."""
         kind = "exact" if self.exact else "estimated"
-        best = "; ".join(
-            f"{label} ({self[label].risk:.1f} correct matches, loss {self[label].loss:.1f})"
-            for label in self.frontier
-        )
         axis, listed = AXES[self.measure], ", ".join(map(" x ".join, self.tables))
         over = listed if len(self.tables) <= _FEW_TABLES else counted(len(self.tables), "table")
+        unfit = [str(one) for one in self.cautions if isinstance(one, UnfitModelWarning)]
         lines = [
+            *unfit,
             (
                 f"{counted(len(self.points), 'release')} by {kind} risk and {axis[0].lower()}{axis[1:]}, the"
                 f" mean over {over}."
             ),
-            f"On the frontier, from least loss to least risk: {best}.",
+            f"On the frontier, from least loss to least risk: {self.ranking}.",
             *(f"Caution: {caution}" for caution in self.cautions),
         ]
         return "\n".join(lines)
 
     @property
+    def ranking(self) -> str:
+        """The releases on the frontier with their figures, from least loss to least risk."""
+        return "; ".join(
+            f"{label} ({self[label].risk:.1f} correct matches, loss {self[label].loss:.1f})"
+            for label in self.frontier
+        )
+
+    @property
     def headline(self) -> str:
-        """How many of the releases are on the frontier, in one line."""
+        """How many of the releases are on the frontier, in one line; or why no figure holds."""
+        for caution in self.cautions:
+            if isinstance(caution, UnfitModelWarning):
+                return str(caution)
         number = len(self.frontier)
         of = counted(len(self.points), "release")
         return f"{number} of {of} {plural(number, 'is', 'are')} on the frontier."

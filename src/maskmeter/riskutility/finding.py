@@ -122,6 +122,8 @@ class FoundRelease(InWords):
 
     def _none(self) -> str:
         """Return why no release was found, and what comes closest."""
+        if self.verdict == "not assessable":
+            return self.tried.headline
         useful = "useful " if self.ruined or self.searched else ""
         family = " in this family" if self.searched else ""
         listed = "; ".join(self._said(label) for label in self.nearest)
@@ -164,7 +166,7 @@ class FoundRelease(InWords):
 
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair map of all releases that were tried, with the choice and the target."""
-        target = (self.target.most(self.risk.uniques), "target")
+        target = (self.target.most(self.risk.base), "target")
         return self.tried.plot(chosen=self.label, target=target)
 
 
@@ -237,12 +239,7 @@ def find_release(
         known=known,
     )
     search = _Search(assessor, target, seed_of(rng), progress or (lambda _: None), [])
-    bare = search.attempt(UNCHANGED, None)
-    if family is not None and not search.meets(bare):
-        for label, curve in family.curves(sample, _risk_before(assessor)).items():
-            search.lowest_rate(label, curve)
-    for label, steps in (candidates or {}).items():
-        search.attempt(str(label), steps)
+    search.try_all(family, candidates or {})
     found = search.chosen(searched=family is not None)
     if not found.met:
         warnings.warn(found.summary(), TargetWarning, stacklevel=2)
@@ -283,6 +280,18 @@ class _Search:
     seed: int
     progress: Callable[[Point], object]
     tried: list[_Tried]
+
+    def try_all(self, family: Family | None, candidates: Mapping[str, Steps]) -> None:
+        """Try the file as it is, then a family or candidates, unless no risk can be assessed."""
+        bare = self.attempt(UNCHANGED, None)
+        if not bare.trial.assessable:
+            return
+        if family is not None and not self.meets(bare):
+            risk = _risk_before(self.assessor)
+            for label, curve in family.curves(self.assessor.sample, risk).items():
+                self.lowest_rate(label, curve)
+        for label, steps in candidates.items():
+            self.attempt(str(label), steps)
 
     def attempt(self, label: str, steps: Steps | None, *, percent: int | None = None) -> _Tried:
         """Try a release; None leaves the file alone.

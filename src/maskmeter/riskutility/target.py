@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from maskmeter.risk import Risk
 
 By = Literal["upper", "estimate"]
-Verdict = Literal["met", "met at the estimate only", "not met"]
-Figure = Literal["risk", "estimate", "upper end of the interval"]
+Verdict = Literal["met", "met at the estimate only", "not met", "not assessable"]
+Figure = Literal["risk", "estimate", "upper end of the interval", "fit of the model"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class Target:
-    """How much risk is allowed: in all, or as a share of the sample uniques of the release.
+    """How much risk is allowed: in all, or as a share of the sample uniques of the unprotected file.
 
     An estimated risk must meet it `by` the upper end of its interval, or by the estimate alone.
     """
@@ -66,7 +66,7 @@ class Target:
         return cls(max_total, max_share, by)
 
     def most(self, uniques: int) -> float:
-        """Return how many correct matches are allowed among some sample uniques."""
+        """Return how many correct matches are allowed, with so many uniques in the unprotected file."""
         return float(self.share or 0) * uniques if self.total is None else self.total
 
     def verdict(self, *risks: Risk) -> Verdict:
@@ -79,9 +79,11 @@ class Target:
         >>> [Target.of(max_total=total).verdict(risk) for total in (risk.upper, risk.total, 0)]
         ['met', 'met at the estimate only', 'not met']
         """
-        if all(risk.upper <= self.most(risk.uniques) for risk in risks):
+        if not all(risk.assessable for risk in risks):
+            return "not assessable"
+        if all(risk.upper <= self.most(risk.base) for risk in risks):
             return "met"
-        if all(risk.total <= self.most(risk.uniques) for risk in risks):
+        if all(risk.total <= self.most(risk.base) for risk in risks):
             return "met at the estimate only"
         return "not met"
 
@@ -91,25 +93,30 @@ class Target:
 
     def excess(self, *risks: Risk) -> float:
         """Return by how much the figure that counts is above the target, where that is most."""
-        return max(self._figure(risk) - self.most(risk.uniques) for risk in risks)
+        return max(self._figure(risk) - self.most(risk.base) for risk in risks)
 
     def binding(self, risks: Mapping[str, Risk]) -> Binding | None:
         """Return what keeps a release from meeting the target; None when it is met.
 
         `risks` are those of each scenario by its name.
         """
-        over = [name for name, one in risks.items() if one.total > self.most(one.uniques)]
-        figure: Figure = "estimate"
+        over = [name for name, one in risks.items() if not one.assessable]
+        figure: Figure = "fit of the model"
+        if not over:
+            over = [name for name, one in risks.items() if one.total > self.most(one.base)]
+            figure = "estimate"
         if not over:
             over = [name for name, one in risks.items() if not self.met_by(one)]
             figure = "upper end of the interval"
         if not over:
             return None
-        if all(risks[name].interval is None for name in over):
+        if figure != "fit of the model" and all(risks[name].interval is None for name in over):
             figure = "risk"
         return Binding(figure, tuple(over) if len(risks) > 1 else ())
 
     def _figure(self, risk: Risk) -> float:
+        if not risk.assessable:
+            return np.inf
         return risk.upper if self.by == "upper" else risk.total
 
     def __str__(self) -> str:
