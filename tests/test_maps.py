@@ -106,7 +106,7 @@ def test_a_far_upper_end_is_an_arrow_and_the_chart_says_so():
     assert (low, high) == (0.0, 50.0)  # 800 would have left a sixteenth of it for all others
     assert [row["label"] for row in rows(made) if row["beyond"]] == ["swap 10%"]
     assert any(layer["mark"].get("shape") == "triangle-up" for layer in made["layer"])
-    assert made["description"].endswith("An arrow: that end is beyond the axis.")
+    assert made["description"].endswith("Arrows mark upper ends beyond the axis.")
 
 
 def test_upper_ends_that_are_far_for_most_releases_are_not_cut_off():

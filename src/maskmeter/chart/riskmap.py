@@ -57,10 +57,10 @@ def frontier(
     notes = []
     if layout.uncertain:
         layers += _uppers(base, at)
-        notes.append("Lines go up to the upper end of the interval.")
+        notes.append("Vertical lines reach the upper end of the interval.")
     if layout.cut:
         layers += _arrows(base, at)
-        notes.append("An arrow: that end is beyond the axis.")
+        notes.append("Arrows mark upper ends beyond the axis.")
     layers += [*_spreads(base, at, layout), *_leaders(base, at, placed)]
     layers += [*_points(base, at, told), *_names(base, at)]
     if target is not None:
