@@ -148,8 +148,8 @@ def _check_own(out: Path, seed: int) -> None:
 
 def _of_another(out: Path, name: str) -> FileError:
     return FileError(
-        f"{str(out)!r} holds a {name} that this demonstration did not write: remove it, or write"
-        " elsewhere."
+        f"{str(out)!r} holds a {name} that this demonstration did not write. Remove it, or choose"
+        " another folder."
     )
 
 

@@ -259,8 +259,8 @@ class Paper:
             f" {len(self.study.sample):,}."
         )
         under = (
-            "The census extract behind the paper is not public, so that patterns can be compared and"
-            " figures cannot be equal."
+            "The paper's census extract is not public, so patterns can be compared but figures cannot"
+            " be equal."
         )
         texts = {
             "paper.html": render("The paper, re-run", Top(lead, under=under), self.sections()),
