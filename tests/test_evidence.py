@@ -407,7 +407,7 @@ def test_what_a_format_loses_is_kept_with_the_pack(tmp_path):
         ({"scenarios": {"a": "lad,lat"}}, "Did you mean 'lad'"),
         ({"scenarios": {"a": ["lat"]}}, "Did you mean 'lad'"),
         ({"max_share": 2}, "`max_share` must be a number"),
-        ({"max_share": 0.1, "max_total": 3}, "one of the two"),
+        ({"max_share": 0.1, "max_total": 3}, "either `max_share` or `max_total`"),
         ({"household": "hh"}, "'hh'"),
         ({"progress": 3}, "`progress` must be a function"),
     ],

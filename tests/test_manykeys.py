@@ -266,5 +266,5 @@ def test_orders_that_are_none(release):
     wide = mm.Microdata(
         mm.KeySpace(mm.Key(f"k{c}", (1, 2)) for c in range(12)), [[0] * 12], fraction=0.1
     )
-    with pytest.raises(mm.MaskmeterError, match="12 keys have 4,095 sets"):
+    with pytest.raises(mm.MaskmeterError, match="12 keys have 4,095 subsets"):
         mm.risk_by_keys(wide, subsets="all")

@@ -218,18 +218,18 @@ def test_a_target_that_nothing_meets_is_said(world):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "`family` to search, or `candidates`"),
+        ({}, "either a `family` to search or `candidates`"),
         ({"family": "lad"}, "must be an mm.Family"),
-        ({"family": mm.Family("lad"), "max_share": 0.1}, "one of the two"),
+        ({"family": mm.Family("lad"), "max_share": 0.1}, "either `max_share` or `max_total`"),
         ({"candidates": []}, "dictionary of candidates"),
-        ({"candidates": {1: mm.Swap("lad", 0.1), "1": mm.Swap("lad", 0.2)}}, "read the same"),
+        ({"candidates": {1: mm.Swap("lad", 0.1), "1": mm.Swap("lad", 0.2)}}, "have the same label"),
         ({"candidates": CANDIDATES, "progress": 3}, "`progress` must be a function"),
         ({"family": mm.Family("lad"), "loss": "lad"}, "pair of columns"),
         ({"family": mm.Family("lad"), "measure": "aad"}, "`measure` must be one of"),
         ({"family": mm.Family("lad"), "max_total": -1}, "from 0 to inf"),
         ({"family": mm.Family("lad"), "by": "lower"}, "`by` must be one of 'upper', 'estimate'"),
         ({"family": mm.Family("lda")}, "No key named 'lda'"),
-        ({"family": mm.Family("lad"), "known": {}}, "`known` must be a list of at least one"),
+        ({"family": mm.Family("lad"), "known": {}}, "`known` must be a list with at least one"),
         ({"family": mm.Family("lad", target="sex")}, "No key named 'sex'"),
     ],
 )
@@ -247,7 +247,7 @@ def test_searches_that_are_none(world, options, message):
         ({"methods": None}, '"swap", "pram" or both'),
         ({"target": "lad"}, "another key"),
         ({"target": ("sex", "age")}, "name of one key"),
-        ({"within": ("sex",)}, "`within` is for swaps"),
+        ({"within": ("sex",)}, "`within` applies to swaps only"),
     ],
 )
 def test_families_that_are_none(options, message):
@@ -347,7 +347,7 @@ def test_no_ruined_release_is_recommended(school):
     for label in found.ruined:
         assert found.tried[label].loss > 50 or found.tried[label].changed > 0.5
     assert "Nearest useful: targeted swap" in found.summary()
-    assert "What binds is the estimate." in found.summary()
+    assert "What exceeds the target is the estimate." in found.summary()
 
 
 @pytest.mark.parametrize("share", [0.02, 0.03, 0.05, 0.1])
@@ -384,7 +384,7 @@ def test_it_is_said_when_the_interval_decides(school):
     assert (estimate.met, estimate.verdict) == (True, "met at the estimate only")
     assert estimate.by_estimate is None
     assert estimate.loss < upper.loss
-    assert "meets the target at the estimate only" in estimate.summary()
+    assert "meets the target, but the upper end of its interval does not" in estimate.summary()
 
 
 def test_what_binds_is_named_by_its_figure_and_scenario(world):
@@ -392,7 +392,9 @@ def test_what_binds_is_named_by_its_figure_and_scenario(world):
     scenarios = {"near": ["lad", "age"], "far": ["lad", "age", "ethnicity"]}
     settings = {"candidates": {"RS10": CANDIDATES["RS10"]}, "rng": 1}
     near, far = (mm.exact_risk(sample.project(k), population.project(k)).total for k in scenarios.values())  # fmt: skip
-    with pytest.warns(errors.TargetWarning, match="What binds is the risk in the scenario far"):
+    with pytest.warns(
+        errors.TargetWarning, match="What exceeds the target is the risk in the scenario far"
+    ):
         exact = mm.find_release(
             sample, max_total=near + 1, known=scenarios, population=population, **settings
         )
@@ -444,7 +446,7 @@ def test_all_releases_of_a_map_have_the_same_tables(school):
     )
     assert alone.tables == (("work", "education"),)
     assert alone["two"].loss == 0
-    with pytest.raises(mm.MaskmeterError, match="no table to measure the loss on"):
+    with pytest.raises(mm.MaskmeterError, match="No table to measure the loss on"):
         mm.compare(sample, steps, associations=0, model=model)
     with pytest.raises(mm.MaskmeterError, match="`associations` must be a whole number"):
         mm.compare(sample, steps, associations=-1, model=model)

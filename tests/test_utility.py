@@ -136,7 +136,7 @@ def test_without_an_association_only_the_cells_count():
     assert not loss.significant
     assert max(abs(loss.rcv), abs(loss.contrast)) > 30
     assert loss.worst == 100 - loss.raad < 10
-    assert loss.summary().endswith("The association was not significant before.")
+    assert loss.summary().endswith("The association was not significant in the original file.")
 
 
 def test_a_weighted_table_is_that_of_the_records_it_stands_for():
@@ -201,7 +201,7 @@ def test_a_key_without_associations_brings_its_strongest_column():
     assert len(strongest_associations(sample, ["lad"], number=3)) == 1
     alone = mm.read(frame.select("lad"), keys=["lad"], fraction=0.1)
     assert strongest_associations(alone, ["lad"], number=3) == ()
-    with pytest.raises(mm.MaskmeterError, match="no table to measure the loss on"):
+    with pytest.raises(mm.MaskmeterError, match="No table to measure the loss on"):
         mm.compare(alone, {"swap": mm.Swap("lad", rate=0.1)})
 
 
@@ -301,9 +301,9 @@ def test_tables_that_are_none(options, message):
 @pytest.mark.parametrize(
     ("response", "predictors", "message"),
     [
-        ("work", ["lad"], "'work' must hold numbers"),
+        ("work", ["lad"], "'work' must be numeric"),
         ("pay", "lad", "a list of columns"),
-        ("pay", ["lad", "twin"], "cannot be told apart"),
+        ("pay", ["lad", "twin"], "predictors are collinear"),
         ("pays", ["lad"], "Did you mean 'pay'"),
     ],
 )
@@ -361,7 +361,7 @@ def test_association_that_is_all_lost():
     ("response", "options", "message"),
     [
         ("same", {}, "same for all records"),
-        ("exact", {}, "without error"),
+        ("exact", {}, "fit the response perfectly"),
         ("pay", {"numeric": ["zzz"]}, "No predictor named 'zzz'"),
     ],
 )
@@ -387,6 +387,6 @@ def test_a_predictor_with_hundreds_of_categories_is_refused():
     )
     still = mm.read(frame, keys=["lad"], fraction=0.1)
     release = mm.Release(still, still, {})
-    with pytest.raises(mm.MaskmeterError, match="name it in `numeric`"):
+    with pytest.raises(mm.MaskmeterError, match="Name it in `numeric`"):
         mm.regression_loss(release, "pay", ["wide"])
     assert mm.regression_loss(release, "pay", ["wide"], numeric=["wide"]).attenuation == 1

@@ -138,7 +138,7 @@ class KeyCurve(InWords):
             x="Number of keys",
             y="Estimated correct matches" if self.estimated else "Correct matches",
             title="Risk against the number of keys",
-            subtitle=f"With errors the risk is largest with {counted(self.peak.number, 'key')}"
+            subtitle=f"With errors the risk peaks at {counted(self.peak.number, 'key')}"
             + (f" (theta {self.peak.theta:g})" if self.peak.theta > 0 else ""),
         )
 
@@ -294,8 +294,8 @@ def _chosen(names: tuple[str, ...], subsets: Subsets) -> Iterator[tuple[str, ...
         return
     if 2 ** len(names) > _MOST_SUBSETS:
         message = (
-            f"{len(names)} keys have {2 ** len(names) - 1:,} sets; at most {_MOST_SUBSETS:,} are gone"
-            ' through. Name fewer in `order`, or use subsets="nested".'
+            f"{len(names)} keys have {2 ** len(names) - 1:,} subsets; at most {_MOST_SUBSETS:,} can be"
+            ' assessed. Name fewer keys in `order`, or use subsets="nested".'
         )
         raise InputError(message)
     for number in range(1, len(names) + 1):

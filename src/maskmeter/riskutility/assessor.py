@@ -175,14 +175,14 @@ class Assessor:
         check_choice(measure, Measure, name="measure")
         sets = _sets(known, sample.space)
         if model is not None and len(sets) > 1:
-            message = "A `model` serves one set of known keys: leave it out."
+            message = "A `model` serves one set of known keys, but `known` has several. Leave `model` out."
             raise InputError(message)
         tables = loss_tables(loss, sample, perturbed, associations=associations)
         if not tables:
             message = (
-                "There is no table to measure the loss on: name one in `loss`, such as"
-                ' ("lad", "ethnicity"). Others are found only where the file has columns with 2 to 50'
-                " categories beside a key that is changed."
+                'No table to measure the loss on. Name one in `loss`, such as ("lad", "ethnicity");'
+                " tables are chosen for you only where the file has columns with 2 to 50 categories"
+                " beside the perturbed key."
             )
             raise InputError(message)
         views = tuple(

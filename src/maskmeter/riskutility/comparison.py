@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 AXES = {
     "worst": "Information loss (%)",
     "raad": "100 - RAAD",
-    "rcv": "Change of Cramer's V (%)",
-    "bvr": "Mean change of between-row variances (%)",
+    "rcv": "Change in Cramer's V (%)",
+    "bvr": "Mean change in between-row variances (%)",
 }
 _FEW_TABLES = 6  # that a summary names
 _LINE = 70  # letters of labels that a line has room for
@@ -54,7 +54,7 @@ _LINE = 70  # letters of labels that a line has room for
 class RiskUtilityMap(InWords):
     """Candidates by risk and information loss; the frontier holds those that none beats on both.
 
-    `tables` are those that the loss is the mean of, `cautions` what speaks against the estimates and
+    `tables` are those that the loss is the mean of, `cautions` why the estimates may mislead and
     what the steps of a candidate warned of.
     """
 
@@ -252,10 +252,10 @@ UNCHANGED = "no protection"
 def check_candidates(candidates: object, *taken: str) -> None:
     """Refuse what is not a dictionary of steps, and labels that are taken."""
     if not isinstance(candidates, Mapping) or not candidates:
-        message = "Give a dictionary of candidates: a step, or a list of steps, for each label."
+        message = "Give a dictionary of candidates: for each label a step or a list of steps."
         raise InputError(message)
     if len({*taken, *map(str, candidates)}) < len(taken) + len(candidates):
-        message = "Two releases have labels that read the same."
+        message = "Two releases have the same label. Give each its own."
         raise InputError(message)
 
 

@@ -49,13 +49,13 @@ class Family:
             message = f'`methods` must be "swap", "pram" or both, not {shown(self.methods)}.'
             raise InputError(message)
         if self.within and "pram" in methods:
-            message = '`within` is for swaps: PRAM has no pairs. Use methods=("swap",).'
+            message = '`within` applies to swaps only. Use methods=("swap",), or leave it out.'
             raise InputError(message)
         if self.target is not None and not isinstance(self.target, str):
             message = f"`target` must be the name of one key, not {shown(self.target)}."
             raise InputError(message)
         if self.target == self.key:
-            message = "A release is targeted by another key than the one it changes."
+            message = "`target` must be another key than the one that the release changes."
             raise InputError(message)
 
     def curves(self, sample: Microdata, risk: NDArray[np.float64]) -> dict[str, Curve]:
@@ -99,7 +99,7 @@ def _safe(sample: Microdata, target: str, risk: NDArray[np.float64]) -> tuple[li
     share = float(records[~safe].sum() / records.sum())
     if not 0 < share < 1:
         message = (
-            f"The risk does not differ between the categories of {target!r}: leave `target` out."
+            f"The risk does not differ between the categories of {target!r}. Leave `target` out."
         )
         raise InputError(message)
     return [key.categories[code] for code in np.flatnonzero(safe)], share

@@ -112,7 +112,7 @@ class FoundRelease(InWords):
                 f" {self.target}: {figure}."
             )
         if self.verdict == "met at the estimate only":
-            said += " It meets the target at the estimate only, not at the upper end."
+            said += " The estimate meets the target, but the upper end of its interval does not."
         if self.by_estimate is not None:
             said += (
                 " The interval decided, not the estimate: by the estimate alone"
@@ -133,7 +133,7 @@ class FoundRelease(InWords):
                 f" Those that meet it lose more than {MOST_LOSS:g} or change more than"
                 f" {MOST_CHANGED:.0%} of the records in a key, such as {self._said(self.ruined[0])}."
             )
-        said += f" Nearest useful: {listed}. What binds is {self.binds}."
+        said += f" Nearest useful: {listed}. What exceeds the target is {self.binds}."
         if self.by_estimate is not None:
             said += f" By the estimate alone {self._said(self.by_estimate)} would do."
         return said
@@ -149,7 +149,9 @@ class FoundRelease(InWords):
 
     def _figures(self, label: str) -> str:
         point = self.tried[label]
-        figure = f"{point.changed:.0%} of the records changed, {point.risk:.1f} correct matches to expect"
+        figure = (
+            f"{point.changed:.0%} of the records changed, {point.risk:.1f} expected correct matches"
+        )
         if point.upper > point.risk:
             figure += f", {point.upper:.1f} at the upper end of the interval"
         return figure
@@ -220,7 +222,7 @@ def find_release(
     check_microdata(sample)
     check_progress(progress)
     if (family is None) == (candidates is None):
-        message = "Give a `family` to search, or `candidates` to choose from: one of the two."
+        message = "Give either a `family` to search or `candidates` to choose from, not both."
         raise InputError(message)
     if family is not None and not isinstance(family, Family):
         message = f"`family` must be an mm.Family, not {shown(family)}."

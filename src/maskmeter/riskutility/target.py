@@ -56,7 +56,7 @@ class Target:
     ) -> Target:
         """Return a target that is given in one of two ways."""
         if (max_total is None) == (max_share is None):
-            message = "Give the target as `max_share` or as `max_total`: one of the two."
+            message = "Give the target as either `max_share` or `max_total`, not both."
             raise InputError(message)
         for name, value, most in (("max_total", max_total, np.inf), ("max_share", max_share, 1.0)):
             if value is not None and (not is_number(value) or not 0 <= value <= most):

@@ -109,7 +109,9 @@ class Loss(InWords):
             if len(changes)
             else ""
         )
-        weak = "" if self.significant else " The association was not significant before."
+        weak = (
+            "" if self.significant else " The association was not significant in the original file."
+        )
         return (
             f"{self.name}: loss {self.worst:.1f} (0 is unchanged). RAAD {self.raad:.1f}, Cramer's V"
             f" {self.rcv:+.1f}%, differences between rows {self.contrast:+.1f}%.{between}{weak}"
@@ -129,7 +131,7 @@ class Loss(InWords):
         """Return an Altair chart of BVR by column category."""
         return chart.signed_bars(
             self.to_frame().select("column", "bvr"),
-            x="Change of the between-row variance (%)",
+            x="Change in the between-row variance (%)",
             y=self.columns.name,
             title=f"Information loss of {self.name}",
             subtitle=f"RAAD {self.raad:.1f} (ideal 100), Cramer's V {self.rcv:+.1f}% (ideal 0)",
@@ -241,7 +243,7 @@ def information_loss(
     if rows is not None and columns is not None and variables is None:
         return _loss(Variable.of(release, rows), Variable.of(release, columns))
     if rows is not None or columns is not None:
-        message = "Name both `rows` and `columns` for one table, or neither for all of them."
+        message = "Name both `rows` and `columns` for one table, or neither for all tables."
         raise InputError(message)
     names = release.original.space.names
     if variables is not None:
@@ -256,6 +258,6 @@ def information_loss(
 def _loss(rows: Variable, columns: Variable) -> Loss:
     for variable in (rows, columns):
         if variable.size < 2:  # noqa: PLR2004 - a table needs rows and columns
-            message = f"Every record has the same value of {variable.name!r}: there is no table."
+            message = f"Every record has the same value of {variable.name!r}. Choose a column that varies."
             raise InputError(message)
     return Loss(rows, columns)

@@ -10,7 +10,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._checks import is_number
-from maskmeter._plural import counted, plural
+from maskmeter._plural import counted
 from maskmeter._views import InWords
 from maskmeter.errors import ColumnNotFoundError, InputError
 from maskmeter.perturb.release import check_release
@@ -96,14 +96,14 @@ class RegressionLoss(InWords):
         return (
             f"Regression of {self.response} on {counted(len(self.names) - 1, 'term')}: coefficients keep"
             f" {self.attenuation:.0%} of their size; 95 % intervals overlap by"
-            f" {common:.0%} on average, {apart} {plural(apart, 'does', 'do')} not overlap."
+            f" {common:.0%} on average; {counted(apart, 'pair does', 'pairs do')} not overlap."
         )
 
     def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair chart of how much each coefficient changes."""
         return chart.signed_bars(
             self.to_frame().select("coefficient", change=pl.col("after") - pl.col("before")),
-            x="Change of the coefficient",
+            x="Change in the coefficient",
             y="Coefficient",
             title=f"Regression of {self.response}",
             subtitle=f"Coefficients keep {self.attenuation:.0%} of their size",
@@ -152,18 +152,20 @@ def least_squares(X: Array, y: Array) -> tuple[Array, Array]:
     if len(y) <= X.shape[1] or np.linalg.matrix_rank(X) < X.shape[1]:
         message = (
             f"The regression has {counted(X.shape[1], 'coefficient')} for"
-            f" {counted(len(y), 'complete record')}, or some"
-            " of them cannot be told apart, before or after. Use fewer or coarser predictors."
+            f" {counted(len(y), 'complete record')}, or its"
+            " predictors are collinear, before or after. Use fewer or coarser predictors."
         )
         raise InputError(message)
     if np.ptp(y) == 0:
-        message = "The response is the same for all records: there is nothing to explain."
+        message = "The response is the same for all records. Choose a response that varies."
         raise InputError(message)
     coefficients: Array = np.linalg.lstsq(X, y)[0].astype(np.float64)
     rest = y - X @ coefficients
     variance = float(rest @ rest) / (len(y) - X.shape[1])
     if variance <= 1e-12 * float(np.var(y)):
-        message = "The predictors explain the response without error: intervals have no width."
+        message = (
+            "The predictors fit the response perfectly, so intervals have no width. Leave one out."
+        )
         raise InputError(message)
     errors: Array = np.sqrt(variance * np.diag(np.linalg.inv(X.T @ X)))
     return coefficients, errors
@@ -183,8 +185,8 @@ def _designs(
             continue
         if variable.size > _MOST_LEVELS:
             message = (
-                f"{name!r} has {variable.size:,} categories, too many to tell apart in a regression:"
-                " name it in `numeric` if it is a number, or use a coarser one."
+                f"{name!r} has {variable.size:,} categories, too many for a regression."
+                " Name it in `numeric` if it is a number, or use a coarser one."
             )
             raise InputError(message)
         for code, category in enumerate(variable.categories[1:], start=1):
@@ -202,10 +204,10 @@ def _numbers(variable: Variable, codes: NDArray[np.integer]) -> Array:
         try:
             values.append(np.nan if category is None else float(category))  # type: ignore[arg-type]
         except (TypeError, ValueError):
-            message = f"{variable.name!r} must hold numbers, for it is used as one."
+            message = f"{variable.name!r} must be numeric."
             raise InputError(message) from None
     if not any(is_number(value) and np.isfinite(value) for value in values):
-        message = f"{variable.name!r} holds no number."
+        message = f"{variable.name!r} must be numeric, but it has no finite number."
         raise InputError(message)
     numbers: Array = np.array(values)[codes]
     return numbers

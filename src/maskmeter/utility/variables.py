@@ -95,7 +95,7 @@ def _column(frame: Any, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.int
 def _coded(name: str, values: list[Any]) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
     """Return the categories of a column, in order where they have one, and each record's code."""
     if not all(isinstance(value, Hashable) for value in values):
-        message = f"Column {name!r} holds lists, or the like, that cannot be told apart."
+        message = f"Column {name!r} must hold text, numbers, dates or booleans, not lists."
         raise InputError(message)
     distinct = list(dict.fromkeys(values))
     try:
