@@ -104,7 +104,7 @@ def banded(
         if infinite:
             message = (
                 f"{counted(infinite, 'value')} of {name!r} {plural(infinite, 'is', 'are')} infinite"
-                " and in no band. Recode or drop them first."
+                " and in no band. Recode infinite values first."
             )
             raise CategoryError(message)
         below = int(weight[present & (numbers < bounds[0])].sum())

@@ -40,8 +40,8 @@ class ColumnNotFoundError(MaskmeterError, LookupError):
         self.name = name
         if not named:  # the header may be a record
             super().__init__(
-                f"No {what} named {name!r} among {len(columns):,}. The first row of the file must"
-                " hold the column names; it may be a record."
+                f"No {what} named {name!r} among {len(columns):,}. Check that the first row of the"
+                " file holds the column names."
             )
             return
         spelled = {column.lower(): column for column in columns}
@@ -62,8 +62,8 @@ class DuplicateColumnError(MaskmeterError, ValueError):
     def __init__(self, names: Iterable[str] | None) -> None:
         if names is None:  # they may be values of a record
             super().__init__(
-                "More than one column has the same name. The first row of the file must hold the"
-                " column names, each of them once; it may be a record."
+                "More than one column has the same name. Check that the first row of the file"
+                " holds the column names, each of them once."
             )
             return
         listed = ", ".join(repr(name) for name in names)

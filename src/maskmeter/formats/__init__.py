@@ -69,7 +69,7 @@ def scan(path: str | Path, dialect: Dialect | None = None) -> Scanned:
     except MaskmeterError:
         raise
     except ModuleNotFoundError as error:
-        message = f"Cannot read {path.name!r}: {error.name} is not installed. Run pip install {error.name}."
+        message = f"Cannot read {path.name!r}: {error.name} is not installed. Install it first."
         raise OptionalDependencyError(message) from None
     except (Exception, PanicException):  # noqa: BLE001 - whatever the reader raises may quote a record
         raise _unreadable(path) from None

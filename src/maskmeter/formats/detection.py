@@ -76,7 +76,7 @@ def delimiter_of(text: str, name: str) -> str:
     if len(found) > 1:
         listed = " and ".join(DELIMITERS[mark] for mark in found)
         message = (
-            f"Cannot tell the delimiter of {name!r}: {listed} are all possible."
+            f"Cannot tell the delimiter of {name!r}: {listed} would each fit."
             f" Name it, for instance delimiter={found[0]!r} (--delimiter)."
         )
         raise FileError(message)

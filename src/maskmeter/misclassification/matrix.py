@@ -80,7 +80,7 @@ class Matrix:
             return self.P
         order = [_position(keys, label, name, row) for row, label in enumerate(self.categories)]
         if len(set(order)) < size:
-            message = f"Two row labels of the matrix for {name!r} name the same category. Label each row once."
+            message = f"Two row labels of the matrix for {name!r} name the same category. Give each row its own."
             raise MatrixError(message)
         place = np.argsort(order)
         return self.P[np.ix_(place, place)]
