@@ -84,6 +84,28 @@ def test_help_has_an_example(arguments):
     assert re.search("maskmeter (demo|paper)", done.stdout)
 
 
+def test_help_sums_up_every_command_in_a_line_that_is_not_cut():
+    shown = run("--help").stdout
+
+    assert all(f"\n  {name} " in shown for name in commands.list_commands(None))
+    assert "..." not in shown.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "words"),
+    [
+        ("assess", "--plan", "Plan file. Command-line options override it."),
+        ("assess", "--missing", "How to treat records without a value for a key."),
+        ("protect", "--from", "Recreate the release recorded in this provenance.json."),
+        ("find", "--out", "Output folder (created if missing)."),
+    ],
+)
+def test_help_says_plainly_what_an_option_does(command, option, words):
+    shown = " ".join(run(command, "--help").stdout.split())
+
+    assert re.search(rf"{option} \S+ {re.escape(words)}", shown)
+
+
 def test_a_page_that_cannot_be_written_is_said_in_a_line(tmp_path):
     (tmp_path / "taken").write_text("x")
     done = run("paper", "--scale", "0.01", "--out", tmp_path / "taken" / "out")

@@ -199,7 +199,7 @@ def test_a_release_takes_no_seed_and_the_message_says_what_to_do(packed, tmp_pat
     done = run(command, folder / "survey.csv", *options, "--seed", "20260131")
 
     assert done.returncode == 2
-    assert "no --seed here: whoever guesses the seed of a release can undo" in done.stderr
+    assert "takes no --seed: anyone who guesses the seed of a release can undo" in done.stderr
     assert "--from" in done.stderr
     assert "20260131" not in done.stderr
     assert "--seed" not in run(command, "--help").stdout

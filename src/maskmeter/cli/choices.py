@@ -41,10 +41,10 @@ def compare(
     quiet: bool,
     **given: Any,  # noqa: ANN401 - how the file is read
 ) -> None:
-    """Put the plan's candidates on a risk-utility map.
+    """Compare the plan's candidates on a risk-utility map.
 
-    Writes comparison.html and comparison.json. With several scenarios every release stands with
-    the one that is worst for it.
+    Writes comparison.html and comparison.json. With several scenarios, each release is shown at
+    its worst scenario.
 
     \b
     Example:
@@ -87,13 +87,15 @@ def find(
     quiet: bool,
     **given: Any,  # noqa: ANN401 - how the file is read
 ) -> None:
-    """Find the useful release with the least loss that meets the plan's target, and write its pack.
+    """Find the release that meets the target with the least loss.
 
-    The plan has a [target], and a [family] to search over rates or [[candidate]]s to choose from.
-    The target must be met in every scenario, by the upper end of the interval when the risk is
-    estimated, or by the estimate if the plan says so. A release that loses more than 50, or changes
-    more than half of the records in a key, is not useful. If no useful release meets the target,
-    the nearest one is written, and the verdict says so.
+    The plan needs a [target], and either a [family], whose rates are searched, or [[candidate]]s to
+    choose from. Every scenario must meet the target: by the upper end of the interval if the risk is
+    estimated, or by the estimate if the plan says so. A release with a loss over 50, or with more
+    than half of the records changed in a key, is not useful and is never chosen.
+
+    Writes the evidence pack of the chosen release. If no useful release meets the target, it writes
+    that of the nearest one, and the verdict says so.
 
     \b
     Example:
@@ -122,7 +124,7 @@ def find(
 
 
 def print_options(options: RiskUtilityMap) -> None:
-    """Print the releases of a map, those on the frontier marked."""
+    """Print the releases of a map and mark those on the frontier."""
     rows = [
         (
             point.label,

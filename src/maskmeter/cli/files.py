@@ -31,13 +31,13 @@ out_folder = click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help="Folder for what is written; it is made if need be.",
+    help="Output folder (created if missing).",
 )
 as_pictures = click.option(
-    "--charts", type=click.Choice(["svg", "png"]), help="Also write every chart as a picture."
+    "--charts", type=click.Choice(["svg", "png"]), help="Also save every chart as an image."
 )
 
-as_format = click.option("--format", "ending", help="Ending of the protected file, such as .csv.")
+as_format = click.option("--format", "ending", help="Format of the protected file, such as .csv.")
 
 
 @click.command()
@@ -60,11 +60,11 @@ def assess(
     quiet: bool,
     **given: Any,  # noqa: ANN401 - how the file is read
 ) -> None:
-    """Measure the risk of FILE and write the evidence for a release decision.
+    """Measure the risk of FILE and write the evidence pack.
 
-    The folder gets public.html, and for the agency internal.html, assessment.json and
-    risk_by_record.parquet. When the plan has steps it also gets the protected file, and
-    provenance.json, which must be kept secret. FILE itself is never touched.
+    The output folder gets public.html for publication and, for the agency only, internal.html,
+    assessment.json and risk_by_record.parquet. If the plan has steps, it also gets the protected
+    file and provenance.json; keep provenance.json secret. FILE is never modified.
 
     \b
     Examples:
@@ -99,7 +99,7 @@ def assess(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
-    help="The protected file; its ending decides the format.",
+    help="The protected file; its ending sets the format.",
 )
 @that_keeps_its_seed
 def protect(
@@ -112,10 +112,10 @@ def protect(
     quiet: bool,
     **given: Any,  # noqa: ANN401 - how the file is read
 ) -> None:
-    """Write FILE with the steps of a plan applied, and nothing else changed.
+    """Apply the steps of a plan to FILE; nothing else changes.
 
-    Beside OUT goes OUT.provenance.json with the seed, hashes, versions and steps: keep it, and
-    keep it secret. With --from it makes the same file again.
+    Writes the protected file to OUT, and the seed, hashes, versions and steps to
+    OUT.provenance.json. Keep that file, and keep it secret: --from recreates OUT from it.
 
     \b
     Examples:
@@ -127,7 +127,7 @@ def protect(
     from maskmeter.evidence.pack import check_seed  # noqa: PLC0415 - the same
 
     if (plan_path is None) == (repeated is None):
-        message = "Give --plan, or --from to repeat a release: one of the two."
+        message = "Give either --plan, or --from to recreate a release."
         raise click.UsageError(message)
     with progress(STEPS[:2], quiet=quiet) as announce:
         announce(STEPS[0])
@@ -163,7 +163,7 @@ def protect(
 
 
 def _by_step(release: Release) -> pl.DataFrame:
-    """Return the shares of records that each step changed, over all its groups."""
+    """Return the share of records that each step changed, over all its groups."""
     import polars as pl  # noqa: PLC0415 - --help must not wait for it
 
     shares = [
@@ -190,4 +190,4 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
         warnings.warn(caution, MaskmeterWarning, stacklevel=2)
     print_files(pack.files)
     reports = [path for path in pack.files if path.suffix == ".html"]
-    print_words("", f"Open {reports[0]} in a browser: it needs no connection.")
+    print_words("", f"Open {reports[0]} in a browser; it works offline.")

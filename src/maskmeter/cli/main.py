@@ -1,4 +1,4 @@
-"""The command, its subcommands and what their outcomes exit with."""
+"""The command, its subcommands and their exit codes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Subcommands that are fetched when they are asked for, so that --help is quick."""
+    """Subcommands that are imported on first use, so that --help is quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
         return list(_COMMANDS)
@@ -48,7 +48,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(maskmeter.__version__, prog_name="maskmeter")
 def commands() -> None:
-    """Measure how well misclassification protects microdata.
+    """Measure the disclosure risk of microdata after swapping, PRAM or recording error.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def commands() -> None:
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete maskmeter's commands and options.
+    """Print a shell completion script.
 
     \b
     Example:
@@ -98,7 +98,9 @@ def _run(args: Sequence[str] | None) -> int:
     except MaskmeterError as error:
         click.echo(f"maskmeter: {error}", err=True)
     except MemoryError:
-        click.echo("maskmeter: there is not enough memory for this file and plan.", err=True)
+        click.echo("maskmeter: not enough memory for this file and plan.", err=True)
     except OSError as error:  # a full disk, say
-        click.echo(f"maskmeter: {error.strerror or 'a file could not be used'}.", err=True)
+        click.echo(
+            f"maskmeter: {error.strerror or 'a file could not be read or written'}.", err=True
+        )
     return REFUSED

@@ -1,4 +1,4 @@
-"""Options that the commands about a file share, and how they win over the plan."""
+"""Options shared by the commands about a file, and how they override the plan."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def _tab(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """Let a tab be written as a word."""
+    """Accept the word "tab" for a tab."""
     return "\t" if value in ("tab", "\\t") else value
 
 
 SHOWN = (
-    click.option("--json", "as_json", is_flag=True, help="Print figures for machines."),
-    click.option("--quiet", is_flag=True, help="Show no progress."),
+    click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON."),
+    click.option("--quiet", is_flag=True, help="Show no progress bar."),
 )
 encoded_in = click.option("--encoding", help="Encoding of a text file, if it is not UTF-8.")
 delimited_by = click.option(
@@ -36,27 +36,35 @@ delimited_by = click.option(
 
 
 def about_a_file(command: Command) -> Command:
-    """Add the file and the options that say how it is read."""
+    """Add the file argument and the options on how to read it."""
     return with_options(
         command,
         click.argument("file", type=click.Path(path_type=Path, readable=False)),
-        click.option("--keys", help="Columns an intruder may know, with commas: lad,sex,age."),
+        click.option("--keys", help="Columns an intruder may know, such as lad,sex,age."),
         click.option(
             "--fraction",
             type=click.FloatRange(0, 1, min_open=True),
             callback=finite,
-            help="Share of the population that is in the file.",
+            help="Sampling fraction: the share of the population in the file.",
         ),
-        click.option("--weights", help="Column of survey weights, in place of a fraction."),
+        click.option("--weights", help="Column of survey weights, instead of --fraction."),
         click.option(
             "--population",
             type=click.Path(path_type=Path, readable=False),
-            help="File of the whole population: then the risk is exact.",
+            help="File of the whole population; makes the risk exact.",
         ),
-        click.option("--missing", type=click.Choice(["refuse", "category"]), help="Missing keys."),
+        click.option(
+            "--missing",
+            type=click.Choice(["refuse", "category"]),
+            help="How to treat records without a value for a key.",
+        ),
         encoded_in,
         delimited_by,
-        click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of weights."),
+        click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="Decimal mark of weights and banded keys.",
+        ),
     )
 
 
@@ -67,33 +75,33 @@ def with_a_plan(*, required: bool) -> Callable[[Command], Command]:
         "plan_path",
         type=click.Path(path_type=Path, readable=False),
         required=required,
-        help="Plan file; what is given on the command line wins over it.",
+        help="Plan file. Command-line options override it.",
     )
 
 
 def _no_seed(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
-    """Tell those who know the option from elsewhere why it is not here."""
+    """Explain why there is no --seed to users who know it from other commands."""
     if value is not None:
         message = (
-            "There is no --seed here: whoever guesses the seed of a release can undo its"
-            " protection. The system draws one, and the provenance keeps it: give that file to"
-            " assess or protect with --from to make the same release again."
+            "This command takes no --seed: anyone who guesses the seed of a release can undo its"
+            " protection. The system draws the seed, and provenance.json records it. To recreate"
+            " the release, give that file to assess or protect with --from."
         )
         raise click.UsageError(message)
 
 
 def that_keeps_its_seed(command: Command) -> Command:
-    """Add how much is shown; the seed comes from the system."""
+    """Add the display options and refuse --seed: the system draws it."""
     refused = click.option("--seed", hidden=True, expose_value=False, callback=_no_seed)
     return with_options(command, refused, *SHOWN)
 
 
 def that_draws(command: Command) -> Command:
-    """Add the seed of what nobody gets to see but the agency, and how much is shown."""
+    """Add the display options and --seed, for results that are never published."""
     seed = click.option(
         "--seed",
         type=click.IntRange(min=0),
-        help="Seed of all that is drawn; without it the system draws one.",
+        help="Random seed; the system draws one if not given.",
     )
     return with_options(command, seed, *SHOWN)
 
@@ -102,7 +110,7 @@ repeatable = click.option(
     "--from",
     "repeated",
     type=click.Path(path_type=Path, readable=False),
-    help="Provenance of a release, to make the same one again.",
+    help="Recreate the release recorded in this provenance.json.",
 )
 
 
@@ -116,9 +124,9 @@ def with_options(command: Command, *options: Callable[[Command], Command]) -> Co
 def task_of(
     file: Path, plan_path: Path | None, given: dict[str, Any], check: Check = lambda *_: None
 ) -> Task:
-    """Return what a plan asks of a file, with what is given on the command line.
+    """Return the task of a plan and a file; command-line options override the plan.
 
-    `check` is called with the plan, and the seed if that is known, before the file is read.
+    `check` is called with the plan, and the seed if it is known, before the file is read.
     """
     from maskmeter.plan import Plan, PlanFile, read_plan, read_task  # noqa: PLC0415 - --help must not wait for numpy
 
@@ -136,7 +144,7 @@ def repeated_task(
     *,
     check: Check,
 ) -> tuple[Task, ProvenanceFile]:
-    """Return what a provenance file says was asked of a file, which must be the same one."""
+    """Return the task that a provenance file records; the file must be the same one."""
     from maskmeter.evidence.jobs import check_same_file  # noqa: PLC0415 - --help must not wait for numpy
     from maskmeter.evidence.provenance import read_provenance  # noqa: PLC0415 - the same
     from maskmeter.plan import PlanFile, read_task  # noqa: PLC0415 - the same
@@ -144,8 +152,8 @@ def repeated_task(
     others = [name for name, value in given.items() if value is not None and name != "population"]
     if plan_path is not None or others:
         message = (
-            "--from repeats a release as it was: leave out --plan and the options that say how the"
-            " file is read."
+            "--from recreates a release as recorded: remove --plan and the options on how to read"
+            " the file."
         )
         raise click.UsageError(message)
     made = read_provenance(repeated)
@@ -163,14 +171,14 @@ def asked(
     *,
     check: Check,
 ) -> tuple[Task, ProvenanceFile | None]:
-    """Return what is asked of a file: by a plan, or as it was done before."""
+    """Return the task of a plan, or the one that a provenance file records."""
     if repeated is None:
         return task_of(file, plan_path, given, check), None
     return repeated_task(file, repeated, plan_path, given, check=check)
 
 
 def _overridden(known: PlanFile, given: dict[str, Any]) -> PlanFile:
-    """Return a plan with what is given in place of what it says; scenarios give way to keys."""
+    """Return a plan with command-line options in place of its entries; --keys removes scenarios."""
     import msgspec  # noqa: PLC0415 - --help must not wait for it
 
     entries: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

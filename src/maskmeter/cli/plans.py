@@ -12,7 +12,7 @@ from maskmeter.cli.options import delimited_by, encoded_in
 
 @click.group()
 def plan() -> None:
-    """Start a plan file.
+    """Write a starter plan file.
 
     \b
     Example:
@@ -25,16 +25,18 @@ def plan() -> None:
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write it; without it the plan is written to plan.toml.",
+    default="plan.toml",
+    show_default=True,
+    help="The plan file to write.",
 )
 @encoded_in
 @delimited_by
-@click.option("--json", "as_json", is_flag=True, help="Print what was guessed for machines.")
+@click.option("--json", "as_json", is_flag=True, help="Print the guesses as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def init(
     *,
     file: Path,
-    out: Path | None,
+    out: Path,
     encoding: str | None,
     delimiter: str | None,
     as_json: bool,
@@ -42,8 +44,8 @@ def init(
 ) -> None:
     """Write a commented starter plan for FILE.
 
-    Columns with few categories are guessed to be keys, with their number of categories; columns
-    with too many are flagged. An existing plan is never overwritten.
+    Lists columns with few categories as keys, with their number of categories, and flags columns
+    with too many. Never overwrites an existing plan.
 
     \b
     Examples:
@@ -52,10 +54,9 @@ def init(
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.plan.starter import write_starter  # noqa: PLC0415 - --help must not wait for numpy
 
-    target = out or Path("plan.toml")
-    columns = write_starter(file, target, encoding=encoding, delimiter=delimiter)
+    columns = write_starter(file, out, encoding=encoding, delimiter=delimiter)
     if as_json:
-        click.echo(json.dumps({"plan": str(target), "columns": [vars(one) for one in columns]}))
+        click.echo(json.dumps({"plan": str(out), "columns": [vars(one) for one in columns]}))
     elif not quiet:
-        click.echo(f"Wrote {target}")
-        click.echo(f"Read it, then run: maskmeter assess {file} --plan {target} --out evidence/")
+        click.echo(f"Wrote {out}")
+        click.echo(f"Review it, then run: maskmeter assess {file} --plan {out} --out evidence/")

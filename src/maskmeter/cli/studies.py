@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return the options of commands that draw from the synthetic census."""
     seed = click.option(
-        "--seed", type=click.IntRange(min=0), default=2010, help="Seed of all that is drawn."
+        "--seed", type=click.IntRange(min=0), default=2010, show_default=True, help="Random seed."
     )
     scale = click.option(
         "--scale",
         type=click.FloatRange(smallest, 10),
         callback=finite,
         default=1.0,
-        help="Size of the census against the paper's 1,468,255 people.",
+        show_default=True,
+        help="Size of the census; 1 is the paper's 1,468,255 people.",
     )
     return lambda command: with_options(command, seed, scale, *SHOWN)
 
@@ -38,15 +39,16 @@ def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[
     type=click.Path(file_okay=False),
     default="maskmeter-demo",
     show_default=True,
-    help="Where to write the survey, the plan and the evidence.",
+    help="Output folder for survey, plan and evidence.",
 )
 @_on_the_census(smallest=0.01)
 def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
-    """Show the whole story on a synthetic census.
+    """Run a complete example on a synthetic census.
 
-    Draws a survey of 1 % from an invented census, compares eight ways to protect it, chooses the
-    one that loses least among those that meet a target of risk, and writes the evidence. At the
-    end the census, which the agency of the story does not know, tells how good the estimate was.
+    Draws a 1 % sample from a synthetic census, compares eight ways to protect it, chooses the one
+    with the least information loss among those that meet a risk target, and writes the evidence
+    pack. The risks are estimated from the sample alone; at the end they are compared with the exact
+    risks, which need the census.
 
     \b
     Example:
@@ -64,12 +66,15 @@ def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> No
 
 
 @click.command()
-@click.option("--out", type=click.Path(file_okay=False), help="Where to write page, figures, JSON.")
+@click.option(
+    "--out", type=click.Path(file_okay=False), help="Output folder for page, figures and JSON."
+)
 @_on_the_census(smallest=0.01)
 def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
-    """Re-run every table and figure of the paper beside its published figures.
+    """Re-run the paper's tables beside the published ones.
 
-    Takes about 30 s at full size. Without --out only the tables are printed.
+    Runs every table and figure of Shlomo and Skinner (2010) on the synthetic census, which takes
+    about 30 s at full size. Without --out, prints the tables only.
 
     \b
     Example:
@@ -113,11 +118,11 @@ def _print_story(found: Demo) -> None:
         )
         for equation, meaning, risk in found.measures
     ]
-    head = ("measure", "what it is", "matches", "uniques", "share")
-    print_table("Correct matches to expect, now asking the census too", head, rows)
+    head = ("measure", "meaning", "matches", "uniques", "share")
+    print_table("Expected correct matches: the estimate beside the census", head, rows)
     print_files((found.folder / SURVEY, found.folder / PLAN, *found.pack.files))
     report = next(path for path in found.pack.files if path.name == "internal.html")
-    print_words("", f"The report is {report}: open it in a browser.")
+    print_words("", f"The report is {report}; open it in a browser.")
 
 
 def _print_paper(found: Paper) -> None:

@@ -1,4 +1,4 @@
-"""What commands take and show: numbers in, progress on standard error, tables of at most 80 columns."""
+"""Input and output of commands: finite numbers, progress on standard error, tables of 80 columns."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 def finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    """Refuse what is not a number, which a range lets through."""
+    """Raise unless a number is finite; a range lets nan through."""
     if value is not None and not isfinite(value):
-        message = "It must be a number."
+        message = "Give a finite number."
         raise click.BadParameter(message)
     return value
 
 
 @contextmanager
 def progress(steps: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show a bar on standard error while it is a terminal; yield what announces a step.
+    """Show a bar on standard error if it is a terminal; yield a function that announces a step.
 
-    What is announced beside the steps themselves is shown without moving the bar.
+    Announcements other than the steps are shown without moving the bar.
     """
     from rich.console import Console  # noqa: PLC0415 - --help must not wait for rich
     from rich.progress import Progress  # noqa: PLC0415 - the same
@@ -63,6 +63,6 @@ def print_words(*lines: str) -> None:
 
 
 def print_files(files: Iterable[Path]) -> None:
-    """Print what was written, each path on a line of its own however long."""
+    """Print the files written, one path per line however long."""
     for path in files:
         click.echo(f"Wrote {path}")
