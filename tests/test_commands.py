@@ -246,7 +246,7 @@ def test_another_file_is_not_repeated(packed, tmp_path):
     assert "not a number" in long.stderr
     there = run("protect", source, "--from", made, "--out", made.with_name("protected.csv"))
     assert there.returncode == 1
-    assert "exists already" in there.stderr
+    assert "already exists" in there.stderr
     assert not (tmp_path / "b.csv").exists()
     mixed = run("assess", source, "--from", made, "--keys", "sex", "--out", tmp_path / "two")
     assert mixed.returncode == 2
@@ -453,7 +453,7 @@ def test_a_plan_starts_from_the_file(people, tmp_path):
     assert "Local authority district" in text
     assert 'weights = "weight"' in text
     assert twice.returncode == 1
-    assert "exists already" in twice.stderr
+    assert "already exists" in twice.stderr
     assert used.returncode == 0, used.stderr
 
 
@@ -554,7 +554,7 @@ def test_keys_that_are_numbers_get_advice_and_bands(tmp_path, ending):
     banded = run("assess", source, "--plan", plan, "--out", tmp_path / "two")
 
     assert advised.returncode == 1
-    assert advised.stderr.startswith("maskmeter: plan.toml, line 2: Key 'lad' holds")
+    assert advised.stderr.startswith("maskmeter: plan.toml, line 2: Key 'lad' has")
     assert "[data.bands] with lad =" in advised.stderr
     assert advised.stderr.count("\n") == 1
     assert not (tmp_path / "one").exists()
@@ -768,13 +768,15 @@ def test_mistakes_of_a_plan_are_put_down_to_their_lines(people, tmp_path):
         start + '[[step]]\nmethod = "swap"\nkey = "lad"\nrate = 2\n': "line 7: `rate` must be",
         start + '[scenario.a]\nkeys = ["lat"]\n': "line 5: No column named 'lat'",
         start + '[loss]\ntables = [["lad", "aeg"]]\n': "line 5: No column named 'aeg'",
-        start + error + error: "line 8: There are two [[error]]s for 'sex'",
+        start + error + error: "line 8: 'sex' has two [[error]]s",
         start + error.replace('"sex"', '"sax"'): "No key named 'sax'",
-        start + '[loss]\ntables = [["lad", "income"]]\n': "line 5: Column 'income' has 4,028",
+        start
+        + '[loss]\ntables = [["lad", "income"]]\n': "line 5: Column 'income' has 4,028 distinct values, too many",
         start + '[loss]\ntables = [["lad", "lad"]]\n': "line 5: A table needs two columns",
-        start + "[data.bands]\nage = [0, 5]\n": "line 5: 'age' is put into bands and is not a key",
+        start + "[data.bands]\nage = [0, 5]\n": "line 5: 'age' has bands but is not a key",
         start.replace('"sex"]', '"sex", "lad"]'): "line 2: `keys` names 'lad' more than once",
-        start + '[[candidate]]\nlabel = "no protection"\nstep = []\n': "line 5: 'no protection' is",
+        start
+        + '[[candidate]]\nlabel = "no protection"\nstep = []\n': "line 5: 'no protection' is a reserved label",
     }
     for text, said in cases.items():
         done = run("assess", source, "--plan", planned(tmp_path, text), "--out", tmp_path / "out")

@@ -130,7 +130,7 @@ class TestOtherCommands:
     @pytest.mark.parametrize(
         ("name", "there", "said"),
         [
-            ("safe.csv", "safe.csv", "exists already"),
+            ("safe.csv", "safe.csv", "already exists"),
             ("safe.csv", "safe.csv.provenance.json", "provenance of another release"),
             ("survey.csv", None, "is the file that was read"),
             ("none/safe.csv", None, "no such folder"),
@@ -156,7 +156,7 @@ class TestOtherCommands:
 
     def test_a_plan_is_not_overwritten_and_the_file_not_read(self, world):
         folder = world[2]
-        for target, said in (("plan.toml", "exists already"), ("none/plan.toml", "no such")):
+        for target, said in (("plan.toml", "already exists"), ("none/plan.toml", "no such")):
             with pytest.raises(mm.MaskmeterError, match=said):
                 write_starter(folder / "survey.csv", folder / target)
 
@@ -221,5 +221,5 @@ def test_a_protected_file_may_be_made_again_beside_its_provenance(world, tmp_pat
     run("protect", source, "--from", made, "--out", safe, "--quiet")
 
     assert safe.read_bytes() == first
-    with pytest.raises(mm.MaskmeterError, match="exists already"):
+    with pytest.raises(mm.MaskmeterError, match="already exists"):
         check_file(safe, source)

@@ -62,7 +62,8 @@ def check_file(path: Path, source: Path | None, *, seed: int | None = None) -> P
     target = formats.check_target(path, source)
     if target.exists():
         message = (
-            f"{str(path)!r} exists already, and may be a release that others hold: name another."
+            f"{str(path)!r} already exists and may be a release that others hold: choose another"
+            " name."
         )
         raise FileError(message)
     check_folder(target.parent)

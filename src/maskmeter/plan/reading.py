@@ -33,7 +33,7 @@ _STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]")
 
 @dataclass(frozen=True)
 class PlanFile:
-    """A plan and where it came from, so that what is found wrong later can still be placed."""
+    """A plan, its file and the lines of its entries, so that later errors can name the line."""
 
     plan: Plan
     path: Path | None = None
@@ -54,7 +54,7 @@ class PlanFile:
         return PlanError(f"{self.path.name}{at}: {reason}")
 
     def blame(self, place: Place, action: Any) -> Any:  # noqa: ANN401 - whatever the action returns
-        """Return what an action gives; what it refuses is put down to an entry of the plan."""
+        """Return the result of an action; its errors name an entry of the plan."""
         try:
             return action()
         except MaskmeterError as error:
@@ -101,7 +101,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        message = f"Cannot read {path.name!r}: a plan is text in UTF-8."
+        message = f"Cannot read {path.name!r}: a plan must be text in UTF-8."
         raise PlanError(message) from None
     except OSError as error:
         reason = "it is a directory" if path.is_dir() else str(error.strerror).lower()
@@ -114,8 +114,8 @@ def _syntax(path: Path, text: str, reason: str) -> PlanError:
     found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", reason)
     said = reason[: found.start()] if found else reason
     line = (found and found[1]) or len(text.splitlines())
-    hint = " Text stands in quotes; tables are [name], lists of tables [[name]]."
-    return PlanError(f"{path.name}, line {line}: this is not TOML: {said.lower()}.{hint}")
+    hint = " Put text in quotes; write tables as [name], lists of tables as [[name]]."
+    return PlanError(f"{path.name}, line {line}: this is not valid TOML: {said.lower()}.{hint}")
 
 
 def _place(path: str) -> Place:
@@ -131,7 +131,7 @@ def _refused(file: PlanFile, place: Place, reason: str, data: Any) -> PlanError:
         allowed = list(_entries(place, data))
         near = get_close_matches(unknown[1], allowed, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        words = f"{named} has no entry {unknown[1]!r}; it may have {', '.join(allowed)}.{hint}"
+        words = f"{named} has no entry {unknown[1]!r}; its entries are {', '.join(allowed)}.{hint}"
         return file.error((*place, unknown[1]), words)
     if missing := re.fullmatch(r"Object missing required field `(.*)`", reason):
         choices = _choices((*place, missing[1]), data)
@@ -142,7 +142,7 @@ def _refused(file: PlanFile, place: Place, reason: str, data: Any) -> PlanError:
         near = get_close_matches(invalid[1].strip("'"), choices, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         offered = " or ".join(map(repr, choices))
-        return file.error(place, f"{named} may be {offered}, not {invalid[1]}.{hint}")
+        return file.error(place, f"{named} must be {offered}, not {invalid[1]}.{hint}")
     if wrong := re.fullmatch(r"Expected `(.*)`, got `(.*)`", reason):
         wanted = [_WORDS[kind] for kind in wrong[1].split(" | ") if kind in _WORDS]
         given = _WORDS.get(wrong[2], wrong[2])
@@ -150,7 +150,7 @@ def _refused(file: PlanFile, place: Place, reason: str, data: Any) -> PlanError:
         return file.error(place, f"{named} must be {' or '.join(wanted)}, not {given}.{hint}")
     if counted := re.fullmatch(r"Expected `array` of length (\d+), got (\d+)", reason):
         return file.error(place, f"{named} must be a list of {counted[1]}, not of {counted[2]}.")
-    return file.error(place, f"{named} cannot be used: {reason.lower()}.")
+    return file.error(place, f"{named} is not valid: {reason.lower()}.")
 
 
 def _named(place: Place, lines: dict[Place, int]) -> str:

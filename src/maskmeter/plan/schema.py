@@ -8,11 +8,11 @@ import msgspec
 
 
 class _Entries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Entries of a table of the plan; those it does not know are refused."""
+    """Entries of a table of the plan; unknown entries are refused."""
 
 
 class Varying(_Entries, frozen=True):
-    """A number that differs between the categories of a key, or of several: then tables nest."""
+    """A number that differs between categories of a key; for several keys the tables nest."""
 
     by: str | list[str]
     values: dict[str, Any]
@@ -20,7 +20,7 @@ class Varying(_Entries, frozen=True):
 
 
 class Move(_Entries, rename={"true": "from", "released": "to"}, frozen=True):
-    """A move that must not happen; an end that is left out stands for any category."""
+    """A move that must not happen; without `from` or `to` it means any category."""
 
     true: str | list[str] | None = None
     released: str | list[str] | None = None
@@ -107,7 +107,7 @@ class LossPlan(_Entries, frozen=True):
 
 
 class TargetPlan(_Entries, frozen=True):
-    """How much risk is allowed: as a share of the sample uniques, or in all."""
+    """How much risk is allowed: a share of the sample uniques, or a number of correct matches."""
 
     max_share: float | None = None
     max_total: float | None = None

@@ -1,4 +1,4 @@
-"""A starter plan: what a file suggests, with a reason behind every guess."""
+"""A starter plan: guesses about the columns of a file, each with its reason."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Column:
 
     @property
     def comment(self) -> str:
-        """What speaks for the guess; no value of the file is in it."""
+        """The reason for the guess, without any value of the file."""
         parts = [counted(self.categories, "category", "categories")]
         if self.numeric and self.categories > _FEW_NUMBERS:
-            parts.append("numbers, better in bands")
+            parts.append("numeric: consider bands")
         if self.missing:
             parts.append(f"{counted(self.missing, 'record')} without a value")
         if self.label not in ("", self.name):
@@ -100,7 +100,7 @@ def write_starter(
 ) -> list[Column]:
     """Write a commented starter plan for a file and return its columns; no plan is overwritten."""
     if target.exists():  # before the file is read, which may take long
-        message = f"{str(target)!r} exists already: remove it, or name another with --out."
+        message = f"{str(target)!r} already exists: remove it, or choose another name with --out."
         raise FileError(message)
     if not target.absolute().parent.is_dir():
         message = f"Cannot write {str(target)!r}: there is no such directory."
@@ -129,11 +129,12 @@ def starter(
     listed = [f"    {_quoted(key.name) + ',':<{width}}  # {key.comment}" for key in keys]
     lines = [
         f"# A plan for {name}: {counted(records, 'record')}, {counted(len(columns), 'column')}.",
-        "# What begins with # is off. Run it with: maskmeter assess FILE --plan THIS --out evidence/",
+        "# Lines starting with # are disabled. To enable an entry, remove the #.",
+        "# Run it with: maskmeter assess FILE --plan THIS --out evidence/",
         "",
         "[data]",
-        "# Columns that an intruder could know about a person. These were guessed by their number of",
-        "# categories: take out what nobody outside knows, and add what was missed.",
+        "# Columns that an intruder may know about a person, guessed from their number of categories:",
+        "# remove columns an intruder cannot know; add missing ones.",
         "keys = [",
         *listed,
         "]",
@@ -143,46 +144,46 @@ def starter(
     ]
     if any(key.missing for key in keys):
         lines += [
-            "# Some keys have no value in some records: make that a category, or recode it.",
+            "# Some records have no value for a key. Count this as a category, or recode the file.",
             'missing = "category"',
         ]
     if by_role["household"]:
         lines.append(f"household = {_quoted(by_role['household'][0].name)}")
     else:
         lines.append(
-            '# household = "hh"                  # a column that names households, for their risk'
+            '# household = "hh"                  # column of household numbers, for household risk'
         )
     lines.append(
-        '# population = "census.parquet"     # the whole population, if you hold it: exact risk'
+        '# population = "census.parquet"     # file of the whole population; makes the risk exact'
     )
     return "\n".join([*lines, "", *_bands(by_role["numbers"]), *_rest(keys)]) + "\n"
 
 
 def _left_out(by_role: dict[str, list[Column]]) -> list[str]:
     reasons = {
-        "many": "{} categories: too many for a key; recode it first if it is known outside",
-        "numbers": "{} different values: a key only in bands, see below",
-        "identifier": "a different value for every record: an identifier, not to be released",
-        "constant": "the same value everywhere",
-        "household": "taken for the household",
-        "weights": "taken for survey weights",
+        "many": "{} categories, too many for a key; recode it if an intruder may know it",
+        "numbers": "{} distinct numbers; to use it as a key, give bands (see below)",
+        "identifier": "a different value in every record: an identifier; do not release it",
+        "constant": "the same value in every record",
+        "household": "assumed to be the household number",
+        "weights": "assumed to be survey weights",
     }
     told = [
         f"#   {json.dumps(column.name, ensure_ascii=False)}: {reason.format(f'{column.categories:,}')}"
         for role, reason in reasons.items()
         for column in by_role[role]
     ]
-    return ["# Not taken as keys:", *told] if told else []
+    return ["# Columns that are not keys:", *told] if told else []
 
 
 def _sampling(weights: list[Column]) -> list[str]:
     if weights:
         return [
             f"weights = {_quoted(weights[0].name)}",
-            "# fraction = 0.01                   # or the share of the population that is in the file",
+            "# fraction = 0.01                   # or the share of the population in the file",
         ]
     return [
-        "# The share of the population that is in the file. Give it, or a column of survey weights:",
+        "# Give the share of the population in the file, or a column of survey weights:",
         "# fraction = 0.01",
         '# weights = "w"',
     ]
@@ -190,8 +191,8 @@ def _sampling(weights: list[Column]) -> list[str]:
 
 def _bands(numbers: list[Column]) -> list[str]:
     lines = [
-        "# Numbers as keys: add them to keys above, and give lower bounds of bands. The protected file",
-        "# then holds the bands.",
+        "# To use numbers as keys, add their columns to keys above and give the lower bounds of bands.",
+        "# The protected file then holds the bands instead of the numbers.",
         "# [data.bands]",
     ]
     listed = [f"# {_quoted(column.name)} = [0, 1000, 2000]" for column in numbers[:3]]
@@ -199,17 +200,17 @@ def _bands(numbers: list[Column]) -> list[str]:
 
 
 _PARTS = """\
-# Sets of keys that different intruders know: each is assessed and the worst one headlines.
+# Sets of keys that different intruders know. Each is assessed; the worst is the headline.
 # [scenario.neighbour]
 # keys = [FIRST, SECOND]
 
-# How the file is protected, step after step. Without steps it is assessed as it is.
+# How to protect the file, step by step. Without steps, the file is assessed as it is.
 # [[step]]
 # method = "swap"                     # or "pram" with stay = 0.80
 # key = FIRST
 # rate = 0.10                         # or {by = SECOND, values = {...}, otherwise = 1.0}
 
-# Alternatives for the risk-utility map (maskmeter compare) and to choose from (maskmeter find).
+# Candidates to compare on a risk-utility map (maskmeter compare) or to choose from (maskmeter find).
 # [[candidate]]
 # label = "swap 20%"
 # [[candidate.step]]
@@ -217,31 +218,31 @@ _PARTS = """\
 # key = FIRST
 # rate = 0.20
 
-# Or a family that maskmeter find searches for the lowest rate that meets the target.
+# Or let maskmeter find search over rates for the release that meets the target with least loss.
 # [family]
 # key = FIRST
 # methods = ["swap", "pram"]
-# target = SECOND                   # move records first where this key has the most risk
+# target = SECOND                     # move records first in its categories of highest risk
 
-# Two-way tables that analysts need. Information loss is the mean over them and over the three
-# strongest associations of each key that is changed.
+# Two-way tables that analysts need. Information loss is the mean over these tables and the three
+# strongest associations of each changed key.
 # [loss]
 # tables = [[FIRST, SECOND]]
-# measure = "worst"                   # largest change of cells, Cramer's V or group differences
+# measure = "worst"                   # largest change in cells, Cramer's V or group differences
 
-# How much risk is allowed: correct matches as a share of the unique records, or max_total.
+# The risk you allow: correct matches as a share of the unique records, or max_total as a number.
 # [target]
 # max_share = 0.05
-# by = "upper"                        # end of the interval, or "estimate"
+# by = "upper"                        # compare the upper end of the interval, or the "estimate"
 
 [report]
 audience = "both"                     # or "internal" or "public"
-smallest_count = 10                   # the public report shows no smaller count of records
+smallest_count = 10                   # the public report shows no smaller count, except zero
 """
 
 
 def _rest(keys: list[Column]) -> list[str]:
-    """Return the parts that a user switches on, with keys of the file in their examples."""
+    """Return the disabled parts, with keys of the file in their examples."""
     names = [_quoted(key.name) for key in sorted(keys, key=lambda key: -key.categories)]
     first, second = (*names, '"place"', '"group"')[:2]
     return _PARTS.replace("FIRST", first).replace("SECOND", second).splitlines()

@@ -1,4 +1,4 @@
-"""Steps of a plan to steps of ours, and back."""
+"""Converts the steps of a plan to Swap and Pram steps, and back."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ def step_of(plan: StepPlan, sample: Microdata, folder: Path) -> Step:
         )
     if (plan.key is None) == (plan.keys is None):
         message = (
-            "PRAM needs `key` (several in it move together) or `keys` (each on its own): one of"
-            " the two."
+            "Give PRAM either `key` (a list moves together) or `keys` (each key moves on its own)."
         )
         raise InputError(message)
     key = _crossed(plan.key) if plan.key is not None else [_crossed(one) for one in plan.keys or ()]
@@ -119,7 +118,7 @@ def plan_of(step: Step) -> StepPlan:
             label=step.label,
         )
     if not isinstance(step, Pram) or isinstance(step.matrix, By):
-        message = f"The step {step.label!r} cannot be written down in a plan."
+        message = f"A plan cannot express the step {step.label!r}."
         raise InputError(message)
     single = len(step.targets) == 1
     written = step.matrix.P.tolist() if step.matrix is not None else None
@@ -167,7 +166,7 @@ def _leaves(
         at = category(sample, keys[0], text)
         if len(keys) > 1:
             if not isinstance(inner, dict):
-                message = f"With {counted(len(keys), 'key')} in `by`, `values` needs tables {len(keys)} deep."
+                message = f"With {counted(len(keys), 'key')} in `by`, `values` needs tables nested {len(keys)} deep."
                 raise InputError(message)
             yield from (((at, *rest), one) for rest, one in _leaves(inner, keys[1:], sample))
         else:
@@ -199,7 +198,7 @@ def _numbers(frame: Any, source: str) -> list[Any]:  # noqa: ANN401 - Polars col
     if not columns or any(column.null_count() for column in columns):
         message = (
             f"{source!r} must hold a matrix: the categories in its first row and first column, and"
-            " numbers with decimal points between."
+            " numbers with decimal points in all other cells."
         )
         raise InputError(message)
     return columns

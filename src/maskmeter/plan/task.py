@@ -1,4 +1,4 @@
-"""What a plan asks of a file, with everything read: the records, the population, the errors."""
+"""A plan with everything it needs read: the records, the population, the errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OFF = 1.2  # times: what a fraction may differ from the share that a population
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A plan with the file it is about; what is asked for is made when it is asked for."""
+    """A plan and the file it is about; steps, candidates and the rest are made on first use."""
 
     file: PlanFile
     sample: Microdata
@@ -80,11 +80,12 @@ class Task:
         labels = [one.label for one in listed]
         for number, label in enumerate(labels):
             if label in (UNCHANGED, OWN_STEPS):
-                reason = f"{label!r} is what the map calls another release: choose another label."
+                reason = f"{label!r} is a reserved label: choose another."
                 raise self.file.error(("candidate", number, "label"), reason)
             if label in labels[:number]:
                 raise self.file.error(
-                    ("candidate", number), f"Two candidates are labelled {label!r}."
+                    ("candidate", number),
+                    f"Two candidates have the label {label!r}: rename one.",
                 )
         return {
             one.label: steps_of(self.file, ("candidate", number, "step"), self.sample)
@@ -121,7 +122,7 @@ class Task:
 
 
 def read_task(file: PlanFile, source: Path) -> Task:
-    """Return what a plan asks of a file, after reading the file."""
+    """Return a plan with the file, the population and the errors it names, all read."""
     plan, data = file.plan, file.plan.data
     keys = _checked_keys(file, source)
     reading: dict[str, Any] = {
@@ -152,8 +153,8 @@ def _checked_keys(file: PlanFile, source: Path) -> list[str]:
     keys = file_keys(file.plan)
     if not keys:
         message = (
-            "No keys are named: give --keys a,b,c, or keys = [...] under [data] of a plan. A starter"
-            f" plan comes from: maskmeter plan init {source.name}"
+            "No keys are given: use --keys a,b,c, or keys = [...] under [data] in a plan. To write a"
+            f" starter plan, run: maskmeter plan init {source.name}"
         )
         raise PlanError(message)
     for name, one in file.plan.scenario.items():
@@ -165,13 +166,13 @@ def _checked_keys(file: PlanFile, source: Path) -> list[str]:
             raise file.error(("data", "keys"), f"`keys` names {key!r} more than once.")
     for key in file.plan.data.bands:
         if key not in keys:
-            reason = f"{key!r} is put into bands and is not a key: add it to `keys`."
+            reason = f"{key!r} has bands but is not a key: add it to `keys`."
             raise file.error(("data", "bands", key), reason)
     return keys
 
 
 def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> Microdata:  # noqa: ANN401 - names or a key space
-    """Return the records; numbers in their hundreds are no key unless the plan says that they are."""
+    """Return the records; refuse a key of hundreds of numbers unless the plan lists it in codes."""
     data = file.plan.data
     fraction = None if isinstance(data.fraction, Varying) else data.fraction
     with warnings.catch_warnings(record=True) as caught:
@@ -184,9 +185,9 @@ def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> M
         name = getattr(one.message, "key", "")
         if name and name not in data.codes:
             message = (
-                f"Key {name!r} holds {sample.space[name].size:,} different numbers, so that nearly"
-                f" everyone would be unique. Put it into bands: [data.bands] with {name} = [0, 16, 65]"
-                f" in a plan; or, if the numbers are codes, codes = [{name!r}] under [data]."
+                f"Key {name!r} has {sample.space[name].size:,} distinct numbers, so nearly every"
+                f" record would be unique. Put it into bands: [data.bands] with {name} = [0, 16, 65]"
+                f" in a plan. If the numbers are codes, write codes = [{name!r}] under [data]."
             )
             raise file.named(name, message)
     return sample
@@ -205,7 +206,7 @@ def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
             raise ColumnNotFoundError(column, frame.columns, named=named, listed=False)
         distinct = frame[column].n_unique()
         if distinct > max(_MANY, len(frame) / 10):
-            message = f"Column {column!r} has {distinct:,} different values: that is no table."
+            message = f"Column {column!r} has {distinct:,} distinct values, too many for a table."
             raise InputError(message)
 
 
@@ -236,16 +237,16 @@ def _sampled(sample: Microdata, fraction: Varying) -> Microdata:
 
 
 def _share(sample: Microdata, population: KeyTable | None) -> float:
-    """Return the sampling fraction that a population tells, when none is given."""
+    """Return the share of the population in the file, when no fraction is given."""
     if population is None:
         message = (
-            "How the file was sampled is not said: give --fraction or --weights, or fraction or"
-            " weights under [data] of the plan."
+            "The sampling fraction is not given: use --fraction or --weights, or fraction or"
+            " weights under [data] in the plan."
         )
         raise PlanError(message)
     if population.total < len(sample):
         message = (
-            f"The population has {counted(population.total, 'unit')} and the file"
+            f"The population has only {counted(population.total, 'unit')}, the file"
             f" {counted(len(sample), 'record')}:"
             " give the population that the file was sampled from."
         )
@@ -254,13 +255,13 @@ def _share(sample: Microdata, population: KeyTable | None) -> float:
 
 
 def _check_share(sample: Microdata, population: KeyTable) -> None:
-    """Warn when the population says that another share of it was sampled."""
+    """Warn when the fraction or weights disagree with the size of the population."""
     told = len(sample) / population.total
     given = float(len(sample) / (1 / sample.inclusion(sample.codes)).sum())
     if not 1 / _OFF < given / told < _OFF:
         message = (
-            f"The file holds {told:.3g} of the population's units, and the plan or the weights say"
-            f" {given:.3g}: give the population that the file was sampled from, or its fraction."
+            f"The file holds {told:.3g} of the population's units, but the fraction or the weights"
+            f" say {given:.3g}: give the population that the file was sampled from, or correct them."
         )
         warnings.warn(message, PopulationMismatchWarning, stacklevel=2)
 
@@ -273,7 +274,7 @@ def _errors(file: PlanFile, sample: Microdata) -> Misclassification | None:
     for number, key in enumerate(keys):
         file.blame(("error", number), lambda key=key: sample.space.index(key))
         if key in keys[:number]:
-            raise file.error(("error", number), f"There are two [[error]]s for {key!r}: give one.")
+            raise file.error(("error", number), f"{key!r} has two [[error]]s: give one.")
     matrices = {
         one.key: file.blame(
             ("error", number), lambda one=one: matrix_of(one.matrix, one.categories, file.folder)
