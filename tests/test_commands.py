@@ -226,14 +226,14 @@ def test_another_file_is_not_repeated(packed, tmp_path):
     done = run("assess", other, "--from", made, "--out", tmp_path / "two")
 
     assert done.returncode == 1
-    assert "not the file that the release was made from" in done.stderr
+    assert "The release was made from another file" in done.stderr
     assert not (tmp_path / "two").exists()
     tampered = tmp_path / "tampered.json"
     seed = json.loads(made.read_text())["seed"]
     tampered.write_text(made.read_text().replace(f'"{seed}"', '"3"'))
     wrong = run("protect", source, "--from", tampered, "--out", tmp_path / "b.csv")
     assert wrong.returncode == 1
-    assert "did not come out as the provenance notes it" in wrong.stderr
+    assert "differs from the one the provenance records" in wrong.stderr
     emptied = json.loads(made.read_text())
     emptied["plan"]["step"] = []
     tampered.write_text(json.dumps(emptied))

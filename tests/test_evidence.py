@@ -140,12 +140,12 @@ def test_the_verdict_is_the_headline(found, release):
     risk = mm.estimate_risk(release)
     said = verdict(found)
 
-    assert said.startswith("The target of at most 2% of the sample uniques matched correctly is")
+    assert said.startswith("The target (at most 2% of the sample uniques matched correctly) is")
     assert (
         f"About {risk.total:.1f} of {risk.uniques:,} unique records could be matched correctly;"
         f" {risk.above(0.5)} of them "
     ) in said
-    assert "Without protection it would be about" in said
+    assert "Without protection, about" in said
 
 
 def test_a_file_without_uniques_has_a_verdict_and_reports(sample, tmp_path):
@@ -153,6 +153,27 @@ def test_a_file_without_uniques_has_a_verdict_and_reports(sample, tmp_path):
 
     assert pack.summary().startswith("No record is unique on the keys")
     assert (tmp_path / "out" / "internal.html").exists()
+
+
+def test_a_file_whose_sampling_is_not_stated_says_so():
+    frame = pl.DataFrame({"a": [1, 1, 2, 3]})
+    sample = mm.read(frame, keys=["a"])
+    said = "".join(texts(sections(assess(sample, population=mm.count(frame, keys=sample.space)))))
+
+    assert "A file of 4 records with 1 key (3 combinations). Sampling: not stated." in said
+
+
+def test_one_unique_record_without_a_target_is_said_in_the_singular():
+    space = mm.KeySpace([mm.Key("a", (1, 2, 3))])
+    original, released = (
+        mm.read(pl.DataFrame({"a": [1, 1, 2, last]}), keys=space, fraction=0.5) for last in (2, 3)
+    )
+    redrawn = mm.Release(original, released, {"a": np.full((3, 3), 1 / 3)})
+    population = mm.count(pl.DataFrame({"a": [1, 1, 1, 1, 2, 2, 2, 2]}), keys=space)
+    with without_warnings():
+        said = "".join(texts(sections(assess(redrawn, population=population))))
+
+    assert "1 unique record has a combination of keys that nobody in the population" in said
 
 
 def test_the_figures_are_the_json_and_follow_their_schema(found):
@@ -181,15 +202,15 @@ def test_a_report_has_its_parts_in_order(found):
         "What was assessed",
         "Which keys drive the risk",
         "The risk of single records",
-        "What protection costs",
-        "The choices",
+        "Information loss",
+        "The releases compared",
         "The model behind the estimate",
         "What was not assessed",
         "Glossary",
     ]
     words = "".join(texts(listed))
     assert all(line in words for line in NOT_ASSESSED)
-    assert "unique records with the most risk" in words
+    assert "unique records at highest risk" in words
     assert str(SEED) not in words
     path = next(s for s in listed if s.title == "The model behind the estimate")
     table = next(block for block in blocks_of([path]) if isinstance(block, Table))
@@ -344,7 +365,7 @@ def test_households_that_show_a_change_are_cautioned_about(sample):
     swapped = mm.Swap("lad", rate=0.2).apply(read, rng=1)
     said = "".join(texts(sections(assess(swapped, household="hh"))))
 
-    assert "members of a household that differ" in said
+    assert "members of a household who differ" in said
 
 
 def test_report_writes_what_it_says(release, tmp_path):

@@ -210,9 +210,9 @@ def assess(
         Two-way tables whose information loss is measured, beside those of the three columns that
         each changed key is associated with most.
     household
-        A column that names households, for their risk too.
+        Column of household numbers, to measure the risk of households too.
     drop_one
-        Whether the risk without each of the keys is measured as well.
+        Whether to measure the risk without each key as well.
 
     >>> import maskmeter as mm
     >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
@@ -227,7 +227,8 @@ def assess(
     known = _checked(data, scenarios)
     if household is not None and population is not None:
         message = (
-            "The risk of households is estimated only: with a known population it is left out."
+            "The risk of households can only be estimated: it is left out when the population is"
+            " known."
         )
         warnings.warn(message, MaskmeterWarning, stacklevel=2)
     found = []

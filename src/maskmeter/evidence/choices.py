@@ -1,4 +1,4 @@
-"""The choices that were open: the releases that were compared, and their risk-utility map."""
+"""The releases compared: their figures and their risk-utility map."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def choice_blocks(found: Assessment) -> Iterator[Block]:
-    """Yield the releases that were compared, if any; their map is on the first screen."""
+    """Yield the releases compared, if any; their map is on the first screen."""
     if found.options is None:
         return
     yield Text(f"On the frontier, from least loss to least risk: {found.options.ranking}.")
@@ -32,7 +32,7 @@ def map_figure(
 ) -> Figure:
     """Return the risk-utility map of some releases."""
     drawn = options.plot(chosen=chosen, target=target)
-    return Figure("Risk against information loss of the releases that were compared", drawn)
+    return Figure("Risk and information loss of the releases compared", drawn)
 
 
 def option_blocks(options: RiskUtilityMap, *, chosen: str = "") -> Iterator[Block]:
@@ -53,7 +53,7 @@ def option_blocks(options: RiskUtilityMap, *, chosen: str = "") -> Iterator[Bloc
         )
     axis = AXES[options.measure]
     head = ("release", "correct matches", "upper end", axis, "share", "changed", "mark")
-    yield Table("The releases that were compared", head, tuple(rows))
+    yield Table("The releases compared", head, tuple(rows))
     for caution in options.cautions:
         yield Text(str(caution), "Caution")
 
@@ -66,7 +66,7 @@ def frontier_ends(options: RiskUtilityMap) -> str:
     ]
     if len(told) == 1:
         return f"It is {told[0]}."
-    return f"It goes from the least loss, {told[0]}, to the least risk, {told[-1]}."
+    return f"The frontier runs from the least loss, {told[0]}, to the least risk, {told[-1]}."
 
 
 def target_line(

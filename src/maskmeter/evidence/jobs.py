@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 STEPS = (
     "Reading the file",
-    "Protecting it",
+    "Protecting the file",
     "Comparing candidates",
     "Measuring the risk",
     "Writing",
@@ -103,7 +103,7 @@ def run_protect(
     """Return the release of a file, written with its provenance beside it."""
     steps = task.steps
     if not steps:
-        message = "The plan has no [[step]]: there is nothing to protect the file with."
+        message = "The plan has no [[step]]: add one to protect the file."
         raise PlanError(message)
     source = None if task.sample.origin is None else task.sample.origin.path
     seed = _seed(made)
@@ -124,7 +124,7 @@ def run_compare(
 ) -> tuple[RiskUtilityMap, tuple[Path, ...]]:
     """Return the risk-utility map of a plan's candidates, and the files that show it."""
     if not task.candidates:
-        message = "The plan has no [[candidate]]: there is nothing to compare."
+        message = "The plan has no [[candidate]]: add some to compare."
         raise PlanError(message)
     _check_comparable(task, "[[candidate]]")
     announce(STEPS[2])
@@ -163,7 +163,7 @@ def run_find(
         message = "The plan has nothing to choose from: add a [family] or [[candidate]]s."
         raise PlanError(message)
     if family is not None and task.candidates:
-        message = "The plan has a [family] and [[candidate]]s: leave one of them out."
+        message = "The plan has both a [family] and [[candidate]]s: remove one of them."
         raise PlanError(message)
     _check_comparable(task, "[family]" if family else "[[candidate]]")
     announce(STEPS[2])
@@ -222,12 +222,12 @@ def check_same_file(task: Task, made: ProvenanceFile) -> None:
     """Refuse to repeat a release with another file than the one it was made from."""
     if task.sample.fingerprint() != made.input_hash:
         message = (
-            "This is not the file that the release was made from: its hash differs from the one in"
+            "The release was made from another file: the hash of this file differs from the one in"
             " the provenance."
         )
         raise PlanError(message)
     if msgspec.json.encode(made.steps) != msgspec.json.encode(made.plan.step):
-        message = "The steps of the provenance are not those of its plan: it was changed."
+        message = "The provenance was edited: its steps differ from those of its plan."
         raise PlanError(message)
 
 
@@ -282,6 +282,7 @@ def _uniques(task: Task) -> int | None:
 def _check_comparable(task: Task, what: str) -> None:
     if task.errors is not None:
         message = (
-            f"{what} and [[error]] do not go together: candidates are compared without errors."
+            f"{what} and [[error]] cannot be combined: candidates are compared without recording"
+            " errors. Remove one of them."
         )
         raise PlanError(message)

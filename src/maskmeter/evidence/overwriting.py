@@ -1,6 +1,6 @@
-"""What must not be overwritten: the file that was read, another release, parts of another pack.
+"""Checks before writing: never over the file that was read, another release or another pack.
 
-Everything here can be known before the work, so commands and reports ask before they begin.
+None of these checks needs the results, so commands and reports make them before they begin.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def check_pack(
     release: Collection[str] = ORDER[:2],
     seed: int | None = None,
 ) -> None:
-    """Refuse a folder that a pack cannot be written to without taking the place of something.
+    """Refuse a folder where writing a pack would overwrite something that must be kept.
 
     `release` has "protected" and "provenance" where the pack will hold, or may hold, these. Without
     a seed a new one will be drawn, so that a provenance in the folder is that of another release.
@@ -82,7 +82,7 @@ def check_provenance(path: Path, seed: int | None) -> None:
         return
     try:
         same = seed is not None and read_provenance(path).seed == str(seed)
-    except PlanError:  # whatever it is, it is not ours
+    except PlanError:  # not a provenance of ours
         same = False
     if not same:
         raise another_release(path)
@@ -91,8 +91,8 @@ def check_provenance(path: Path, seed: int | None) -> None:
 def another_release(path: Path) -> FileError:
     """Return the refusal to overwrite a provenance."""
     return FileError(
-        f"{str(path)!r} is the provenance of another release, which could not be made again without"
-        " it: move it away, or write elsewhere."
+        f"{str(path)!r} is the provenance of another release, which nobody could recreate without"
+        " it: move it, or write elsewhere."
     )
 
 
@@ -117,8 +117,8 @@ def check_stale(folder: Path, names: Collection[Path]) -> None:
     )
     if stale:
         message = (
-            f"{str(folder)!r} holds files of another pack ({', '.join(stale)}) that would be taken"
-            " for parts of this one: remove them, or write elsewhere."
+            f"{str(folder)!r} holds files of another pack ({', '.join(stale)}), which readers would"
+            " take for parts of this one: remove them, or write elsewhere."
         )
         raise FileError(message)
 

@@ -89,7 +89,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Pack(InWords):
-    """What was found and which files tell of it; `lost` is what the protected file's format lost."""
+    """An assessment and its files; `lost` is what the protected file's format cannot store."""
 
     folder: Path
     files: tuple[Path, ...]
@@ -102,7 +102,7 @@ class Pack(InWords):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What speaks against the figures and the release, for the agency only."""
+        """Cautions about the figures and the release, for the agency only."""
         found = self.assessment
         return (*map(str, (*found.cautions, *found.private)), *self.lost)
 
@@ -150,7 +150,7 @@ def report(
     ----------
     scenarios
         Named sets of keys that intruders may know, such as {"neighbour": ["lad", "sex"]}; the
-        worst one headlines. Without them, all keys are known.
+        worst one is the headline. Without them, the intruder knows all keys.
     population
         Counts of the true keys: then the risk is exact, else it is estimated.
     misclassification
@@ -158,21 +158,21 @@ def report(
     loss
         Two-way tables whose information loss is shown, such as [("lad", "ethnicity")].
     max_share, max_total
-        A target of risk that the verdict is held against.
+        The risk target: the verdict says whether it is met.
     by
         Which figure of an estimate must meet it: the "upper" end of its interval, or the "estimate".
     household
-        A column that names households, for their risk too.
+        Column of household numbers, to measure the risk of households too.
     options
-        A map from `mm.compare` or `find_release(...).tried`, for the choices that were open.
+        A map from `mm.compare` or `find_release(...).tried`, to show the releases compared.
     audience
         Which reports are written: "internal", "public" or "both".
     smallest_count
         The public report shows no count of records below it.
     rates
-        Whether the public report tells which share of the records was changed.
+        Whether the public report shows the share of records changed.
     charts
-        "svg" or "png" to also write each chart as a picture.
+        "svg" or "png" to also save each chart as an image.
 
     >>> import tempfile, maskmeter as mm
     >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
@@ -258,9 +258,9 @@ def check_seed(release: Release | None) -> tuple[GuessableSeedWarning, ...]:
     if made is None or made.seed >= _UNGUESSABLE:
         return ()
     message = (
-        "The seed of this release is so small that somebody who has the protected file could find"
-        " it by trying numbers, and undo the protection. Protect the file again without `rng`: the"
-        " system then draws 128 bits."
+        "The seed of this release is so small that anyone with the protected file could find it by"
+        " trying numbers and undo the protection. Protect the file again without `rng`, so that the"
+        " system draws a seed of 128 bits."
     )
     return (GuessableSeedWarning(message),)
 

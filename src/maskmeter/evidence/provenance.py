@@ -1,4 +1,4 @@
-"""How a release was made, as a file of the agency: enough to make it again."""
+"""The provenance file of a release: what the agency needs to recreate it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def provenance_of(
     """Return how a release was made and which file it gave."""
     made = release.provenance
     if made is None:
-        message = "This release was put together by hand: how it was made is not known."
+        message = "This release was assembled by hand, so there is no record of how it was made."
         raise PlanError(message)
     return ProvenanceFile(
         schema_version=VERSION,
@@ -69,20 +69,22 @@ def read_provenance(path: str | Path) -> ProvenanceFile:
         raise PlanError(message) from None
     if found.schema_version != VERSION:
         message = (
-            f"{path.name!r} has a form that this version does not know: {found.schema_version}."
+            f"{path.name!r} has schema version {found.schema_version}; this version of maskmeter"
+            f" reads version {VERSION}."
         )
         raise PlanError(message)
     if not found.seed.isdecimal() or len(found.seed) > _LONGEST:
-        message = f"The seed in {path.name!r} is not a number: the file was changed."
+        message = f"The seed in {path.name!r} is not a number: the file was edited."
         raise PlanError(message)
     return found
 
 
 def check_repeated(release: Release, made: ProvenanceFile) -> None:
-    """Refuse a release that was to be made again and came out as another one."""
+    """Refuse a recreated release that differs from the one the provenance records."""
     if release.released.key_hash() != made.keys_hash:
         message = (
-            "The release did not come out as the provenance notes it: the provenance was changed, or"
-            f" it was made by another version (maskmeter {made.versions.get('maskmeter', 'unknown')})."
+            "The recreated release differs from the one the provenance records: the provenance was"
+            " edited, or another version made the release (maskmeter"
+            f" {made.versions.get('maskmeter', 'unknown')})."
         )
         raise PlanError(message)

@@ -49,7 +49,7 @@ class Policy:
         return self._told(number, floor(number / self.smallest))
 
     def matches(self, number: float) -> str:
-        """Return correct matches to expect, rounded up to a multiple of the smallest.
+        """Return expected correct matches, rounded up to a multiple of the smallest.
 
         >>> Policy().matches(6.0), Policy().matches(68.9)
         ('fewer than 10', 'about 70')
@@ -93,7 +93,7 @@ def public_top(found: Assessment, policy: Policy) -> Top:
     """Return the first screen of the page."""
     mark = found.mark
     if mark == "not assessable":
-        lead = "The risk could not be assessed with these keys: no model describes the file."
+        lead = "The risk could not be assessed with these keys: no log-linear model fits the file."
         return Top(lead, mark.capitalize(), TONES[mark])
     under = " ".join([*_beside(found, policy), *target_sentence(found)])
     if mark is None:
@@ -116,7 +116,7 @@ def _lead(found: Assessment, policy: Policy) -> str:
 
 
 def _beside(found: Assessment, policy: Policy) -> Iterator[str]:
-    """Yield how sure the risk is, what it was, and who would do better."""
+    """Yield the interval, the risk without protection, and whether an intruder could do better."""
     worst, before = found.worst, found.worst.before
     if found.release is not None and not found.release.changed.any():
         yield "No record was changed."
@@ -124,12 +124,12 @@ def _beside(found: Assessment, policy: Policy) -> Iterator[str]:
         return
     if worst.risk.interval is not None and worst.risk.upper >= policy.smallest:
         low, high = worst.risk.interval
-        yield f"The approximate 95 % interval goes from {policy.count(low)} to {policy.matches(high)}."
+        yield f"The approximate 95 % interval is {policy.count(low)} to {policy.matches(high)}."
     if before is not None and before.uniques >= policy.smallest:
         # Rounded down: a larger risk before would make the protection look better.
         yield (
-            f"Without protection it would be {policy.count(before.total)} of"
-            f" {policy.count(before.uniques)}."
+            f"Without protection, {policy.count(before.total)} of {policy.count(before.uniques)}"
+            " could be matched correctly."
         )
     for key, one in worst.better_without[:1]:
         yield (
@@ -144,7 +144,7 @@ def public_sections(found: Assessment, policy: Policy) -> list[Section]:
         ("What was assessed", _what(found)),
         ("How the file was protected", _how(found, policy)),
         ("The risk", _risk(found, policy)),
-        ("What protection costs", _loss(found, policy)),
+        ("Information loss", _loss(found, policy)),
         ("What was not assessed", iter([Points(NOT_ASSESSED)])),
     )
     listed = [Section(title, tuple(blocks)) for title, blocks in parts]
@@ -154,14 +154,14 @@ def public_sections(found: Assessment, policy: Policy) -> list[Section]:
 def _what(found: Assessment) -> Iterator[Block]:
     data = found.released
     yield Text(
-        f"A file of {counted(len(data), 'record')} with {counted(len(data.space.keys), 'key')}, sampled with"
-        f" {sampling(data, total=False)}."
+        f"A file of {counted(len(data), 'record')} with {counted(len(data.space.keys), 'key')}."
+        f" Sampling: {sampling(data, total=False)}."
     )
     rows = tuple((titled(data, key.name), f"{key.size:,}") for key in data.space.keys)
-    yield Table("The keys that an intruder may know", ("key", "categories"), rows)
+    yield Table("The keys an intruder may know", ("key", "categories"), rows)
     if len(found.scenarios) > 1:
         yield Points(tuple(f"{one.name}: {', '.join(one.keys)}." for one in found.scenarios))
-    yield Text("The figures rest on this:")
+    yield Text("The figures assume the following:")
     yield Points(assumptions(found.worst, found))
 
 
@@ -174,7 +174,7 @@ def _how(found: Assessment, policy: Policy) -> Iterator[Block]:
         yield Points(listed)
     if policy.rates:
         told = _changed(int(release.changed.sum()), len(release.changed), policy)
-        yield Text(f"In all, {told} were changed in some key.")
+        yield Text(f"In total, {told} were changed in at least one key.")
 
 
 def _changed(number: int, records: int, policy: Policy) -> str:
@@ -209,11 +209,11 @@ def _figures(found: Assessment, policy: Policy) -> Iterator[Block]:
         name = one.name if one.before is None else f"{one.name}, protected"
         rows.append((name, *_measured(one.risk, policy)))
     head = ("scenario", "unique records", "correct matches", "share")
-    yield Table("Correct matches to expect among the unique records", head, tuple(rows))
+    yield Table("Expected correct matches among the unique records", head, tuple(rows))
     left = found.worst.driving
     if len(left) > DRIVING and found.worst.risk.uniques >= policy.smallest:
         named = ", ".join(titled(found.released, key) for key, _ in left[:DRIVING])
-        yield Text(f"The keys that carry most of the risk: {named}.")
+        yield Text(f"The keys that drive the risk: {named}.")
 
 
 def _measured(risk: Risk, policy: Policy) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""The risk of single records: how it is spread and, for the agency, where it is."""
+"""The risk of single records: its distribution and, for the agency, the records and categories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_CATEGORIES = 12
 
 
 def record_blocks(found: Assessment) -> Iterator[Block]:
-    """Yield how the risk is spread over the unique records, and which of them hold most of it."""
+    """Yield the distribution of risk over the unique records, and those at highest risk."""
     worst = found.worst
     if not worst.risk.uniques:
         return
@@ -31,17 +31,17 @@ def record_blocks(found: Assessment) -> Iterator[Block]:
         (name, f"{count:,}", percent(count / worst.risk.uniques))
         for name, count in zip(named, bands["count"], strict=True)
     )
-    caption = "Unique records by the probability that a match is right"
+    caption = "Unique records by the probability of a correct match"
     table = Table(caption, ("probability", "unique records", "share"), rows)
-    told = f"{matches(worst.risk.total)} correct matches to expect"
+    told = f"{matches(worst.risk.total)} expected correct matches"
     drawn = worst.risk.plot(title="Risk of single records", subtitle=told)
     yield Beside(Figure("Distribution of risk over sample uniques", drawn), table)
-    yield Fold("The unique records with the most risk", (_riskiest(worst, found),))
-    yield Fold("Where the risk is, by category", (_where(worst, found),))
+    yield Fold("The unique records at highest risk", (_riskiest(worst, found),))
+    yield Fold("Risk by category", (_where(worst, found),))
 
 
 def _riskiest(worst: ScenarioRisk, found: Assessment) -> Table:
-    """Return the records with the most risk: for the agency only."""
+    """Return the records at highest risk, for the agency only."""
     data, risk = worst.risk.data, worst.risk
     order = np.argsort(-risk.by_cell, kind="stable")[:_MOST_RECORDS]
     rows = []
@@ -53,12 +53,12 @@ def _riskiest(worst: ScenarioRisk, found: Assessment) -> Table:
         )
         rows.append((f"{record}", *values, f"{risk.by_cell[place]:.2f}"))
     heads = (titled(found.released, name) for name in data.space.names)
-    caption = f"The {counted(len(rows), 'unique record')} with the most risk, by row number in risk_by_record.parquet"
+    caption = f"The {counted(len(rows), 'unique record')} at highest risk, by row number in risk_by_record.parquet"
     return Table(caption, ("record", *heads, "risk"), tuple(rows))
 
 
 def _where(worst: ScenarioRisk, found: Assessment) -> Table:
-    """Return the categories whose unique records hold most of the risk, by what chance would give."""
+    """Return the categories with the highest share of the risk relative to their share of records."""
     data, risk = worst.risk.data, worst.risk
     rows = []
     for position, key in enumerate(data.space.keys):
@@ -90,11 +90,11 @@ def _where(worst: ScenarioRisk, found: Assessment) -> Table:
         "records",
         "unique",
         "correct matches",
-        "share of the risk",
-        "times its share of records",
+        "share of risk",
+        "share of risk / share of records",
     )
     return Table(
-        "Where the risk is: categories with more risk than records",
+        "Categories with the most risk for their number of records",
         head,
         tuple(row for _, row in rows[:_MOST_CATEGORIES]),
     )

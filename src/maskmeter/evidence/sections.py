@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._plural import counted
+from maskmeter._plural import counted, plural
 from maskmeter._views import cell_table
 from maskmeter.evidence.assessment import DRIVING, HALF
 from maskmeter.evidence.choices import choice_blocks, map_figure, target_line
@@ -48,7 +48,7 @@ _SHORT = 12  # rows that a table may have and stay open
 
 
 def top(found: Assessment) -> Top:
-    """Return the first screen: the decision, the risk before and after, and what drives it."""
+    """Return the first screen: the decision, the risk before and after, and the keys behind it."""
     mark = found.mark
     return Top(
         headline(found),
@@ -74,7 +74,7 @@ def _facts(found: Assessment) -> Iterator[Fact]:
         share = percent(float(found.release.changed.mean()))
         yield Fact("Records changed", share, f"of {len(found.released):,}")
     if found.loss is not None:
-        tables = f"of {counted(len(found.tables), 'table')}, on average"
+        tables = f"mean over {counted(len(found.tables), 'table')}"
         yield Fact("Information loss", f"{found.loss:.1f}%", tables)
 
 
@@ -103,14 +103,14 @@ def _picture(found: Assessment) -> Figure:
     aim = None if found.target is None else found.target.most(found.worst.risk.base)
     drawn = chart.intervals(
         pl.DataFrame(rows, schema=["name", "risk", "low", "high"], orient="row"),
-        x="Correct matches to expect",
-        title="Correct matches to expect",
+        x="Expected correct matches",
+        title="Expected correct matches",
         subtitle="with the approximate 95 % interval"
         if isinstance(found.worst.risk, EstimatedRisk)
         else "exact: the population is known",
         target=aim,
     )
-    return Figure("Correct matches to expect among the unique records", drawn)
+    return Figure("Expected correct matches among the unique records", drawn)
 
 
 def _driving(found: Assessment) -> Table | None:
@@ -123,7 +123,7 @@ def _driving(found: Assessment) -> Table | None:
     rows = tuple(
         (titled(found.released, key), matches(one.risk), _taken(one, whole)) for key, one in left
     )
-    head = ("key", "matches without it", "risk it carries")
+    head = ("key", "matches without it", "reduction")
     return Table("The keys that drive the risk", head, rows)
 
 
@@ -139,8 +139,8 @@ def sections(found: Assessment) -> list[Section]:
         ("What was assessed", _what(found)),
         ("Which keys drive the risk", _keys(found)),
         ("The risk of single records", record_blocks(found)),
-        ("What protection costs", _loss(found)),
-        ("The choices", choice_blocks(found)),
+        ("Information loss", _loss(found)),
+        ("The releases compared", choice_blocks(found)),
         ("The model behind the estimate", _model(found)),
         ("What was not assessed", iter([Points(NOT_ASSESSED)])),
         ("Glossary", iter([Fold("What the words mean", (Terms(GLOSSARY),))])),
@@ -152,18 +152,18 @@ def sections(found: Assessment) -> list[Section]:
 def _what(found: Assessment) -> Iterator[Block]:
     data = found.released
     yield Text(
-        f"A file of {counted(len(data), 'record')} with {counted(len(data.space.keys), 'key')} ({data.space.size:,}"
-        f" combinations), sampled with {sampling(data)}."
+        f"A file of {counted(len(data), 'record')} with {counted(len(data.space.keys), 'key')}"
+        f" ({counted(data.space.size, 'combination')}). Sampling: {sampling(data)}."
     )
     several = len(found.scenarios) > 1 or found.worst.keys != data.space.names
     known = {one.name: one.keys for one in found.scenarios} if several else {}
     yield Beside(cell_sizes(found), keys_table(data, known))
-    yield Text("The figures rest on this:")
+    yield Text("The figures assume the following:")
     yield Points(assumptions(found.worst, found))
 
 
 def cell_sizes(found: Assessment) -> Table:
-    """Return how many records share their cell with how many others: k-anonymity counts."""
+    """Return the number of records in cells of 1, 2, 3, 4 and 5 or more: k-anonymity counts."""
     counts = {name: risk.data.cell_sizes for name, risk in _named(found)}
     return replace(cell_table(counts), caption="Records by the size of their cell (k-anonymity)")
 
@@ -189,7 +189,8 @@ def _how(found: Assessment) -> Iterator[Block]:
     listed = steps_in_words(release)
     if listed:
         yield Points(listed)
-    yield Text(f"{percent(float(release.changed.mean()))} of the records were changed in some key.")
+    share = percent(float(release.changed.mean()))
+    yield Text(f"In total, {share} of the records were changed in at least one key.")
     few = [rate for rate in release.reported if 0 < rate.records < _FEW and rate.expected]
     if few and len(few) > len(release.reported) / 2:
         yield Text(
@@ -227,9 +228,9 @@ def risk_table(found: Assessment) -> Table:
         "correct matches",
         "share",
         "95 % interval",
-        "over one half",
+        "risk over 0.5",
     )
-    return Table("Correct matches to expect among the unique records", head, rows)
+    return Table("Expected correct matches among the unique records", head, rows)
 
 
 def _named(found: Assessment) -> Iterator[tuple[str, Risk]]:
@@ -260,12 +261,13 @@ def _risk(found: Assessment) -> Iterator[Block]:
     if others:
         exact = ("tau (2.8)", "exact, population known", matches(found.worst.risk.total))
         more = tuple((eq, meaning, f"{risk.total:,.1f}") for eq, meaning, risk in others)
-        head = ("equation", "what it is", "matches")
-        yield Table("The same by the paper's equations", head, (exact, *more))
-    if found.worst.risk.without_target:
+        head = ("equation", "meaning", "matches")
+        yield Table("The risk by the paper's equations", head, (exact, *more))
+    empty = found.worst.risk.without_target
+    if empty:
         yield Text(
-            f"{found.worst.risk.without_target:,} unique records are in cells where nobody in the"
-            " population truly is: no target, no risk."
+            f"{counted(empty, 'unique record')} {plural(empty, 'has', 'have')} a combination of keys"
+            " that nobody in the population truly has: no target, no risk."
         )
     for caution in (*found.cautions, *found.private):
         yield Text(str(caution), "Caution")
@@ -273,20 +275,20 @@ def _risk(found: Assessment) -> Iterator[Block]:
 
 
 def _households(found: Assessment) -> Iterator[Block]:
-    """Yield the risk of households, and that a household can give a changed record away."""
+    """Yield the risk of households, and a caution that households can reveal changed records."""
     risk = found.worst.risk
     if not isinstance(risk, EstimatedRisk) or risk.household is None:
         return
     yield Text(
         f"Households: in about {matches(float(risk.by_household.sum()))} of"
-        f" {len(risk.by_household):,} a correct match of some member is to be expected, counting"
-        " also members who are not unique."
+        f" {len(risk.by_household):,}, at least one member is expected to be matched correctly;"
+        " this includes members who are not unique."
     )
     if found.release is not None:
         yield Text(
-            f"The file keeps {risk.household}, and records were changed one by one: members of a"
-            " household that differ where they should agree show a change. Leave the column out of"
-            " the release, or number households anew within what was changed.",
+            f"The file keeps {risk.household}, but records were changed one by one: members of a"
+            " household who differ where they should agree reveal a change. Drop the column from the"
+            " release, or renumber households within the categories of the changed keys.",
             "Caution",
         )
 
@@ -299,8 +301,9 @@ def _keys(found: Assessment) -> Iterator[Block]:
     left = worst.driving
     named = {key: titled(data, key) for key, _ in left}
     yield Text(
-        f"If an intruder did not know {named[left[0][0]]}, about {matches(left[0][1].risk)} correct"
-        f" matches would be left of {matches(whole.risk)}: no other key matters more."
+        f"Without knowing {named[left[0][0]]}, an intruder would make about"
+        f" {matches(left[0][1].risk)} correct matches instead of {matches(whole.risk)}; no other key"
+        " matters more."
     )
     frame = pl.DataFrame(
         [(named[key], whole.risk, one.risk) for key, one in left],
@@ -312,16 +315,16 @@ def _keys(found: Assessment) -> Iterator[Block]:
         chart.paired_dots(
             frame,
             names=("all keys known", "this key not known"),
-            x="Correct matches to expect",
+            x="Expected correct matches",
             y="Key",
             title="Which keys drive the risk",
-            subtitle="The further a key's dot is to the left, the more of the risk rests on it",
+            subtitle="The further left a key's dot, the more of the risk depends on that key",
         ),
     )
     rows = tuple(
         (named[key], f"{one.uniques:,}", matches(one.risk), _taken(one, whole)) for key, one in left
     )
-    head = ("key left out", "unique records", "correct matches", "risk taken away")
+    head = ("key left out", "unique records", "correct matches", "reduction")
     yield Beside(drawn, Table("The risk without one key", head, rows))
     helping = [named[key] for key, _ in worst.better_without]
     if helping:
@@ -352,7 +355,7 @@ def _model(found: Assessment) -> Iterator[Block]:
         for step in risk.search.path
     )
     head = ("term added", "parameters", "z1", "z2", "tau2, unadjusted")
-    tried = Table("The models that were tried, in order", head, rows)
+    tried = Table("The models tried, in order", head, rows)
     yield Fold(f"The path of the search: {counted(len(rows), 'model')}", (tried,))
 
 
@@ -361,7 +364,7 @@ def _loss(found: Assessment) -> Iterator[Block]:
         head = ("table", "loss", "RAAD", "Cramer's V", "between-row variances")
         rows = tuple(_lost(one, found.released) for one in found.tables)
         yield Table(
-            "Information loss of tables: those named, and the strongest associations", head, rows
+            "Information loss of the named tables and the strongest associations", head, rows
         )
     if found.losses is None:
         return
@@ -373,7 +376,7 @@ def _loss(found: Assessment) -> Iterator[Block]:
     )
     drawn = Figure("RAAD of every two-way table of the keys: 100 is unchanged", found.losses.plot())
     heads = ("key", "records changed", "total variation", "Hellinger")
-    caption = "Keys that were changed, and how far their counts moved"
+    caption = "Changed keys, and the change in their counts"
     yield Beside(drawn, Table(caption, heads, moved)) if moved else drawn
 
 

@@ -83,19 +83,19 @@ def _not_assessable(found: Assessment) -> str:
 
 
 def qualified(found: Assessment) -> list[str]:
-    """Return what stands beside the outcome: how sure it is, what it was, and who would do better."""
+    """Return the interval, the risk without protection, and whether an intruder could do better."""
     worst, before = found.worst, found.worst.before
     lines = []
     if found.assessable and worst.risk.uniques:
         if worst.risk.interval is not None:
             lines.append(
-                f"The approximate 95 % interval is {spoken_interval(worst.risk)};"
-                f" {percent(worst.risk.total / len(found.released))} of all records would be matched."
+                f"The approximate 95 % interval is {spoken_interval(worst.risk)}. The expected"
+                f" matches are {percent(worst.risk.total / len(found.released))} of all records."
             )
         if before is not None:
             lines.append(
-                f"Without protection it would be about {matches(before.total)} of"
-                f" {before.uniques:,}."
+                f"Without protection, about {matches(before.total)} of {before.uniques:,} could be"
+                " matched correctly."
             )
     return [*lines, *reservations(found)]
 
@@ -104,7 +104,7 @@ def reservations(found: Assessment) -> list[str]:
     """Return what a reader of the figures must know as well."""
     lines = []
     if found.release is not None and not found.release.changed.any():
-        lines.append("No record was changed: the protected file is the one that was read.")
+        lines.append("No record was changed: the protected file holds the original values.")
     if found.assessable and found.worst.better_without:
         lines.append(_ignoring(found.worst))
     return lines
@@ -117,7 +117,7 @@ def spoken_interval(risk: Risk) -> str:
 
 
 def _ignoring(worst: ScenarioRisk) -> str:
-    """Return what an intruder would gain who ignores a key that misleads."""
+    """Return how well an intruder would do who ignores the most misleading key."""
     key, one = worst.better_without[0]
     share = percent(one.risk / one.uniques) if one.uniques else "0%"
     return (
@@ -138,11 +138,11 @@ def target_sentence(found: Assessment) -> list[str]:
     ends = {
         "met": f"is met{' in every scenario' if several else ''}"
         + (" at the upper end of the interval" if estimated else ""),
-        "met at the estimate only": f"is met by the estimate, but not by the upper end of its interval{where}",
+        "met at the estimate only": f"is met by the estimate but not by the upper end of its interval{where}",
         "not met": f"is not met{where}",
         "not assessable": "cannot be checked",
     }
-    return [f"The target of {target} {ends[mark]}."]
+    return [f"The target ({target}) {ends[mark]}."]
 
 
 def sampling(data: Microdata, *, total: bool = True) -> str:
@@ -223,101 +223,101 @@ def step_in_words(step: Step, share: str) -> str:
 
 
 def assumptions(scenario: ScenarioRisk, found: Assessment) -> tuple[str, ...]:
-    """Return what the figures rest on."""
+    """Return the assumptions behind the figures."""
     listed = [one[0].upper() + one[1:] + "." for one in scenario.risk.assumptions]
     listed.append(
-        "The intruder knows the true keys of some people of the population, matches them with the"
+        "The intruder knows the true keys of some people in the population, looks them up in the"
         " released file and claims a match when exactly one record agrees."
     )
     if scenario.keys != found.released.space.names:
         listed.append(
             "Steps and sampling fractions that depend on keys the intruder does not know are averaged"
-            " over records that agree on the known keys: an approximation."
+            " over records that agree on the known keys, which is an approximation."
         )
     return tuple(dict.fromkeys(listed))
 
 
 NOT_ASSESSED = (
-    "Attribute disclosure: what can be learnt about people without matching them to one record.",
-    "Records that are not unique on the keys, as a route to a match with one of a few.",
-    "Variables outside the keys, above all numbers such as incomes that may be known exactly.",
+    "Attribute disclosure: what an intruder can learn about people without matching a record.",
+    "Records that are not unique on the keys: an intruder may guess among the few that agree.",
+    "Columns that are not keys, above all numbers that may be known exactly, such as incomes.",
     (
-        "Columns outside the keys that tell where a key was changed: household numbers, finer areas, the"
-        " order of the records."
+        "Columns that reveal where a key was changed: household numbers, finer areas, the order of"
+        " the records."
     ),
-    "Other releases from the same source, which could be put beside this one.",
-    "Households, firms or schools as groups, unless a column of households was named.",
-    "Whether an intruder would try, what they would gain, and harm from a wrong match.",
+    "Other releases from the same source, which an intruder could combine with this one.",
+    "Households, firms or schools as groups, unless a household column was given.",
+    "How likely an attempt is, what an intruder would gain, and the harm of a wrong match.",
     "Analyses other than the tables whose information loss is shown.",
 )
 
 GLOSSARY = (
-    ("Key", "A variable that an intruder may know about a person: sex, age, place and the like."),
+    ("Key", "A variable that an intruder may know about a person, such as sex, age or place."),
     (
         "Sample unique",
         (
-            "A record whose combination of keys no other record of the file has. Only such a record"
-            " gives an intruder one match."
+            "A record whose combination of keys no other record in the file shares. Only such a"
+            " record gives an intruder a single match."
         ),
     ),
     (
         "Expected correct matches (tau)",
         (
-            "How many sample uniques an intruder would match with the right person, on average, if all"
-            " of them were tried."
+            "The expected number of sample uniques that an intruder would match with the right"
+            " person if they tried all of them."
         ),
     ),
     (
         "Risk of a record",
-        "The probability that the match of a unique record with a person who has its keys is right.",
+        "The probability that matching a unique record with a person who has its keys is correct.",
     ),
     (
         "Sampling fraction",
         (
-            "The share of the population that is in the file. The smaller it is, the more people"
-            " outside the file may have the same keys."
+            "The share of the population in the file. The smaller it is, the more people outside"
+            " the file may have the same keys."
         ),
     ),
     (
         "Swapping",
         (
-            "Pairs of records exchange the value of a key, so that every count of that key stays as it"
-            " was."
+            "Pairs of records exchange their values of a key, which leaves every count of that key"
+            " unchanged."
         ),
     ),
     (
         "PRAM",
         (
-            "The post-randomisation method: a key is redrawn with known probabilities. It is invariant"
-            " when the counts stay as they were on average."
+            "The post-randomisation method: a key is redrawn with known probabilities. Invariant"
+            " PRAM leaves the expected counts unchanged."
         ),
     ),
     (
         "Log-linear model and z2",
         (
-            "Without the counts of the population a model of the key table stands in for them. z2 tells"
-            " whether it describes the sample uniques: far above 0 it overstates the risk, clearly"
-            " below 0 it understates it."
+            "Without population counts, a log-linear model of the key table stands in for them. z2"
+            " measures how well it fits the sample uniques: far above 0 the model overstates the"
+            " risk, clearly below 0 it understates it."
         ),
     ),
     (
         "Interval",
         (
-            "An approximate 95 % interval for the expected correct matches, which allows for the choice"
-            " of the model and for sampling."
+            "An approximate 95 % interval for the expected correct matches, which allows for model"
+            " choice and sampling."
         ),
     ),
     (
         "RAAD",
         (
-            "Relative average absolute distance of the cells of a table: 100 is unchanged, lower is"
-            " further away."
+            "Relative average absolute distance between the cells of a table before and after"
+            " protection: 100 is unchanged, lower is more changed."
         ),
     ),
-    ("RCV", "Change of Cramer's V, the strength of the association of a table, in percent."),
+    ("RCV", "Change in Cramer's V, the strength of association in a table, in percent."),
     (
         "BVR",
-        "Change, in percent, of the variance between the rows of a table, for one of its columns.",
+        "Change in the variance between the rows of a table for one of its columns, in percent.",
     ),
     (
         "Frontier",

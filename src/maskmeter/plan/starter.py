@@ -222,7 +222,7 @@ _PARTS = """\
 # [family]
 # key = FIRST
 # methods = ["swap", "pram"]
-# target = SECOND                     # move records first in its categories of highest risk
+# target = SECOND  # move records first in its categories of highest risk
 
 # Two-way tables that analysts need. Information loss is the mean over these tables and the three
 # strongest associations of each changed key.

@@ -46,9 +46,9 @@ def cautions(search: LoglinearSearch, *, uniques: int) -> Iterator[ModelWarning]
 def unfit(z2: float) -> str:
     """Return why there is no figure, and what to do."""
     return (
-        "The risk is not assessable with these keys: the log-linear model does not describe the file"
-        f" (z2 is {z2:.1f}; beyond -{UNUSABLE:g} to {UNUSABLE:g} no estimate holds). Use fewer or"
-        " coarser keys, or give the counts of the population."
+        "The risk is not assessable with these keys: the log-linear model does not fit the file (z2"
+        f" is {z2:.1f}; outside -{UNUSABLE:g} to {UNUSABLE:g} the estimate is meaningless). Use fewer"
+        " or coarser keys, or give the population counts."
     )
 
 
