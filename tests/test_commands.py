@@ -239,7 +239,7 @@ def test_another_file_is_not_repeated(packed, tmp_path):
     tampered.write_text(json.dumps(emptied))
     less = run("assess", source, "--from", tampered, "--out", tmp_path / "less")
     assert less.returncode == 1
-    assert "not those of its plan" in less.stderr
+    assert "its steps differ from those of its plan" in less.stderr
     tampered.write_text(made.read_text().replace(f'"{seed}"', f'"{"9" * 6000}"'))
     long = run("assess", source, "--from", tampered, "--out", tmp_path / "less")
     assert long.returncode == 1

@@ -1,4 +1,4 @@
-"""The demonstration: the whole story on the synthetic census, from a file to its evidence."""
+"""The demonstration: a complete example on the synthetic census, from a file to its evidence."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ STEPS = (
     "Comparing candidates",
     "Measuring the risk",
     "Writing",
-    "Asking the census",
+    "Comparing with the census",
 )
 
 _HEAD = """\
-# The demonstration's plan: a 1 % sample of an invented census, eight ways to protect it, and the
-# one that loses least among those with at most 5 % of the unique records matched correctly.
+# The plan of the demonstration: a 1 % sample of a synthetic census and eight ways to protect it.
+# maskmeter find chooses the one with the least information loss among those that meet the target:
+# at most 5 % of the unique records matched correctly.
 
 [data]
 keys = ["lad", "sex", "age", "marital", "ethnicity", "activity"]
@@ -105,10 +106,10 @@ def run_demo(
     rng: RandomSource = 2010,
     announce: Callable[[str], object] = lambda _: None,
 ) -> Demo:
-    """Return the whole story: a sample and a plan written to a folder, and the evidence they give.
+    """Return a complete example: a sample and a plan written to a folder, and their evidence.
 
-    The agency of the story does not know the census, so that its risks are estimates; at the end
-    the census is asked how good they were. `announce` is told each of STEPS as it begins.
+    The risks are estimated from the sample alone; at the end they are compared with the exact risks
+    from the census. `announce` is called with each of STEPS as it begins.
 
     >>> import tempfile
     >>> story = run_demo(tempfile.mkdtemp(), size=20_000)

@@ -1,4 +1,4 @@
-"""What the paper found, and whether it holds here: one finding, one function of the figures."""
+"""The findings of the paper, and whether they hold here: one function per table or figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding of the paper in a sentence, whether it holds here, and the figure that says so."""
+    """A finding of the paper in a sentence, whether it holds here, and the figure that shows it."""
 
     claim: str
     holds: bool
@@ -36,9 +36,9 @@ def of_table1(table: dict[str, Rows]) -> list[Finding]:
 
 
 def of_reading(table: dict[str, Rows], printed: dict[str, Rows]) -> Finding:
-    """Return which counts the printed row (2.6) was computed from, as random designs tell.
+    """Return which counts the printed row (2.6) was computed from, judged by the random designs.
 
-    A random swap has one chance to stay, so that (2.6) with F~_j is a fixed multiple of (2.5).
+    In a random swap all records have the same chance to stay: (2.6) with F~_j is a multiple of (2.5).
     """
     found, wanted = [], []
     for rate in RATES:
@@ -47,13 +47,13 @@ def of_reading(table: dict[str, Rows], printed: dict[str, Rows]) -> Finding:
         wanted.append(printed[rate]["(2.6)"][:2])
     (swaps, pram), (printed_swaps, printed_pram) = np.transpose(found), np.transpose(wanted)
     return Finding(
-        "The printed row (2.6) has the released count F~_j wherever the equation has F_j.",
+        "The printed row (2.6) was computed with the released count F~_j in place of F_j.",
         bool(np.abs(swaps / printed_swaps - 1).max() < 0.001),  # noqa: PLR2004 - what rounding leaves
-        f"With it the printed (2.5) gives {_two(swaps)} for the random swaps (printed"
-        f" {_two(printed_swaps)}), and {_two(pram)} for random PRAM (printed {_two(printed_pram)}),"
-        " where the chance to stay varies with the districts. This explains why the printed row stays"
-        " close to tau for random designs; the printed targeted figures, but for the swap of 20 %,"
-        " follow from neither reading.",
+        f"With F~_j, the printed row (2.5) gives {_two(swaps)} for the random swaps (printed"
+        f" {_two(printed_swaps)}) and {_two(pram)} for random PRAM (printed {_two(printed_pram)}),"
+        " where the chance to stay varies between districts. This explains why the printed row stays"
+        " close to tau for random designs. Neither reading gives the printed figures of the targeted"
+        " designs, except for the swap of 20 %.",
     )
 
 
@@ -71,26 +71,26 @@ def _of_measures(table: dict[str, Rows]) -> list[Finding]:
         Finding(
             "The approximations (2.5) and (2.7) are as good as the exact risk (2.8).",
             bool(close < 0.005),  # noqa: PLR2004 - half a percent, as on the page
-            f"They differ by {close:.2%} at most.",
+            f"They differ from it by at most {close:.2%}.",
         ),
         Finding(
-            "Supposing that the intruder knows who is in the sample (2.2) overstates the risk"
-            " several times.",
+            "Assuming that the intruder knows who is in the sample (2.2) overstates the risk"
+            " several times over.",
             bool((larger > 3).all()),  # noqa: PLR2004 - several
             f"It is {larger.min():.1f} to {larger.max():.1f} times tau.",
         ),
         Finding(
-            "The measure that knows who was moved (2.9) is close to tau.",
+            "The measure that uses who was moved (2.9) is close to tau.",
             bool(known < 0.15),  # noqa: PLR2004 - the noise of one release
-            f"They differ by {known:.1%} at most.",
+            f"They differ by at most {known:.1%}.",
         ),
         Finding(
             "The approximation (2.6) for small misclassification is close to tau.",
             bool((np.abs(small - 1) < 0.1).all()),  # noqa: PLR2004 - a tenth
-            f"It is {small.min():.2f} to {small.max():.2f} times tau; within a tenth of it in"
-            f" {int((np.abs(small - 1) < 0.1).sum())} of {len(small)} designs. It is reported raw:"  # noqa: PLR2004 - the same
-            " where a cell's rivals outnumber its own units its values are far below zero, and they"
-            " do so where most records of small groups move.",
+            f"It is {small.min():.2f} to {small.max():.2f} times tau, and within a tenth of tau in"
+            f" {int((np.abs(small - 1) < 0.1).sum())} of {len(small)} designs. It is not clipped:"  # noqa: PLR2004 - the same
+            " where most records of small groups move, the units moved into a cell outnumber its own"
+            " and the values fall far below zero.",
         ),
     ]
 
@@ -104,18 +104,18 @@ def _of_designs(table: dict[str, Rows]) -> list[Finding]:
         Finding(
             "Adjusting for misclassification lowers the naive estimate.",
             bool((kept < 1).all()),
-            f"Adjusted is {kept.min():.0%} to {kept.max():.0%} of naive.",
+            f"The adjusted estimate is {kept.min():.0%} to {kept.max():.0%} of the naive one.",
         ),
         Finding(
             "Targeted designs leave less risk than random ones of the same rate.",
             bool((aimed.max(axis=1) < random.min(axis=1)).all()),
-            f"{aimed[0].max():.0f} against {random[0].min():.0f} at 10 %,"
+            f"At most {aimed[0].max():.0f} against at least {random[0].min():.0f} at 10 %, and"
             f" {aimed[1].max():.0f} against {random[1].min():.0f} at 20 %.",
         ),
         Finding(
             "The risk can be estimated from the sample alone.",
             bool(ours < 0.15),  # noqa: PLR2004 - one sample
-            f"The default estimate is off by {ours:.1%} at most.",
+            f"The default estimate is off by at most {ours:.1%}.",
         ),
     ]
 
@@ -124,12 +124,13 @@ def of_table2(table: dict[str, Any]) -> list[Finding]:
     """Return the finding about the risk of single records."""
     return [
         Finding(
-            "Estimated and exact risk rank records alike.",
+            "Estimated and exact risk rank the records alike.",
             bool(table["spearman"] >= 0.85 and table["spearman, default"] >= 0.80),  # noqa: PLR2004 - held figures
-            f"Spearman's correlation is {table['spearman']:.2f} for the paper's estimate, over uniques"
-            f" that have a target, and {table['spearman, default']:.2f} for the default over all. The"
-            " default gives records in cells that nobody is likely to be in a risk near 0, the"
-            f" paper's form does not: over all uniques it has {table['spearman, all uniques']:.2f}.",
+            f"Spearman's correlation is {table['spearman']:.2f} for the paper's estimate over uniques"
+            f" with a target, and {table['spearman, default']:.2f} for the default over all uniques."
+            " The default gives a risk near 0 to records in cells that are probably empty in the"
+            " population; the paper's estimate does not, and its correlation over all uniques is"
+            f" {table['spearman, all uniques']:.2f}.",
         )
     ]
 
@@ -145,7 +146,7 @@ def of_table3(table: dict[str, Rows]) -> list[Finding]:
     small = np.array([figure for rows in table.values() for figure in rows["BVR Indian"]])
     return [
         Finding(
-            "More perturbation loses more.",
+            "More perturbation loses more information.",
             lower == raad["10%"].size,
             f"RAAD of lad x ethnicity is lower at 20 % in {lower} of {raad['10%'].size} designs"
             f" ({raad['10%'].mean():.1f} and {raad['20%'].mean():.1f} on average).",
@@ -155,14 +156,16 @@ def of_table3(table: dict[str, Rows]) -> list[Finding]:
             " perturbation does.",
             bool(np.abs(aimed.mean() / random.mean() - 1) < 0.5),  # noqa: PLR2004 - half
             f"Cramer's V changes by {aimed.mean():.1f} % on average under targeting and by"
-            f" {random.mean():.1f} % at random. What differs here is that most of the association in"
-            " this census lies between the majority and the others, which targeted designs keep.",
+            f" {random.mean():.1f} % at random. The difference: most of the association in this"
+            " census is between the majority and all other groups, and targeted designs keep that.",
         ),
         Finding(
-            "Targeting the others leaves the between-district variance of the majority as it was.",
+            "Targeting the other groups leaves the between-district variance of the majority"
+            " unchanged.",
             bool(aside < majority[:2].mean() / 2),
-            f"At 10 % it changes by {aside:.1f} % at most, and by {majority[:2].mean():.1f} % at random: a"
-            " swap within the others keeps districts' sizes exactly, PRAM on average.",
+            f"At 10 % it changes by at most {aside:.1f} % under targeting and by"
+            f" {majority[:2].mean():.1f} % at random: a swap within the other groups keeps the size of"
+            " each district exactly, PRAM on average.",
         ),
         Finding(
             "The between-district variance of a small group falls.",
@@ -182,8 +185,8 @@ def of_map(found: RiskUtilityMap) -> list[Finding]:
     ]
     return [
         Finding(
-            "At equal information loss targeted releases have less risk: random ones of 10 % and"
-            " 20 % are dominated.",
+            "At equal information loss, targeted releases have less risk: they dominate the random"
+            " ones of 10 % and 20 %.",
             len(beaten) == 4,  # noqa: PLR2004 - all of them
             f"A targeted release beats {', '.join(beaten) or 'none of them'} on both axes. On the"
             f" frontier: {', '.join(found.frontier)}.",
@@ -208,8 +211,8 @@ def of_many_keys(curve: KeyCurve) -> list[Finding]:
             "With misclassification it rises, peaks and falls: by 30 keys it has turned down for"
             " theta of 0.05 and more.",
             all(number < last for theta, number in peaks.items() if theta >= 0.05),  # noqa: PLR2004 - as in the figure
-            f"The risk is largest with {told}. Near its peak a curve is flat beside the noise of one"
-            " sample.",
+            f"The risk is largest with {told}. Near its peak each curve is flat compared with the"
+            " noise of one sample.",
         ),
     ]
 

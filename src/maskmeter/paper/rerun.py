@@ -198,14 +198,14 @@ class Paper:
         size = (
             ""
             if self._full
-            else f" This census has {self.study.population.total / PAPER_SIZE:.3g} times the people of"
-            " the paper's, so the table shows ratios to tau*, ours and the published ones."
+            else f" This census is {self.study.population.total / PAPER_SIZE:.3g} times the size of"
+            " the paper's, so the table shows ratios to tau*, here and in the paper."
         )
         return Text(
-            f"Before misclassification tau* is {self.study.tau_star:.1f}"
-            f' (paper {self.published["table1"]["tau_star"]:.1f}). The row "{RELEASED}" has the'
-            " released count F~_j wherever (2.6) has F_j. The last rows are maskmeter's defaults: balanced"
-            " swap matrix, score search, expected risk." + size
+            f"Before misclassification, tau* is {self.study.tau_star:.1f}"
+            f' (paper {self.published["table1"]["tau_star"]:.1f}). The row "{RELEASED}" uses the'
+            " released count F~_j in place of F_j in (2.6). The last rows are maskmeter's defaults:"
+            " balanced swap matrix, score search, expected risk." + size
         )
 
     def _risks(self, rate: str) -> Table:
@@ -287,7 +287,7 @@ def run_paper(
 ) -> Paper:
     """Return every table and figure of the paper, for a sample of the synthetic census.
 
-    `announce` is told each of STEPS as it begins, and what is done within the longer ones.
+    `announce` is called with each of STEPS as it begins, and with progress within the longer ones.
     """
     seed, steps = seed_of(rng), iter(STEPS)
     announce(next(steps))
