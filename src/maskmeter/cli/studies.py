@@ -119,7 +119,9 @@ def _print_story(found: Demo) -> None:
         for equation, meaning, risk in found.measures
     ]
     head = ("measure", "meaning", "matches", "uniques", "share")
-    print_table("Expected correct matches: the estimate beside the census", head, rows)
+    print_table(
+        "Expected correct matches: the estimate and exact figures from the census", head, rows
+    )
     print_files((found.folder / SURVEY, found.folder / PLAN, *found.pack.files))
     report = next(path for path in found.pack.files if path.name == "internal.html")
     print_words("", f"The report is {report}; open it in a browser.")
