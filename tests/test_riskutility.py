@@ -135,9 +135,9 @@ def test_the_least_loss_that_meets_the_target_is_found(world):
     path = found.path
 
     assert found.met
-    assert found.risk.share <= share
+    assert found.risk.total <= share * sample.uniques
     assert mm.exact_risk(found.release, population).total == found.risk.total
-    meeting = path.filter(pl.col("share") <= share)
+    meeting = path.filter(pl.col("risk") <= share * sample.uniques)
     assert found.loss == meeting["loss"].min()
     assert found.label == meeting.sort("loss")["label"][0]
     assert {" ".join(label.split()[:2]) for label in path["label"][1:]} == {
@@ -289,7 +289,8 @@ def test_a_table_without_the_key_does_not_hide_the_loss(world):
 
 def test_what_speaks_against_the_estimates_is_said(world):
     sample, _ = world
-    weak = mm.fit_loglinear(sample, "independence")
+    weak = mm.fit_loglinear(sample, ["lad:ethnicity", "lad:age"])
+    assert 2 < abs(weak.goodness.z2) < 8
     with pytest.warns(errors.WeakFitWarning):
         found = mm.compare(sample, CANDIDATES, loss=LOSS, model=weak, rng=5)
     assert len(found.cautions) == 1
@@ -299,6 +300,30 @@ def test_what_speaks_against_the_estimates_is_said(world):
             sample, candidates=CANDIDATES, max_total=1e9, loss=LOSS, model=weak, rng=5
         )
     assert "Caution: z2 is" in chosen.summary()
+
+
+def test_nothing_is_found_or_headed_with_a_model_that_does_not_fit(world):
+    sample, _ = world
+    unfit = mm.fit_loglinear(sample, "independence")
+    assert unfit.goodness.z2 > 8
+    with pytest.warns(errors.UnfitModelWarning):
+        found = mm.compare(sample, CANDIDATES, loss=LOSS, model=unfit, rng=5)
+    with pytest.warns(errors.UnfitModelWarning):
+        chosen = mm.find_release(
+            sample, candidates=CANDIDATES, max_total=1e9, loss=LOSS, model=unfit, rng=5
+        )
+    with pytest.warns(errors.UnfitModelWarning):
+        risk = mm.estimate_risk(sample, unfit)
+
+    first = "The risk is not assessable with these keys: "
+    assert found.headline.startswith(first)
+    assert found.summary().startswith(first)
+    assert not chosen.met
+    assert chosen.verdict == "not assessable"
+    assert chosen.summary().startswith(first)
+    assert len(chosen.tried.points) == 1
+    assert not risk.assessable
+    assert risk.summary().startswith(first)
 
 
 def schooled(records=2000, seed=1):
@@ -359,14 +384,15 @@ def test_no_release_that_meets_the_target_is_better_than_the_one_found(school, s
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.TargetWarning)
         found = mm.find_release(sample, family=family, max_share=share, model=model, rng=1)
-    path = found.path.with_columns(upper_share=pl.col("upper") * pl.col("share") / pl.col("risk"))
-    meeting = path.filter(pl.col("upper_share") <= share, pl.col("changed") <= 0.5, pl.col("loss") <= 50)  # fmt: skip
+    path, most = found.path, share * sample.uniques  # of the unprotected file
+    meeting = path.filter(pl.col("upper") <= most, pl.col("changed") <= 0.5, pl.col("loss") <= 50)
 
     assert found.met == (len(meeting) > 0)
     if found.met:
         assert found.loss == meeting["loss"].min()
-        best = undominated(meeting["risk"].to_numpy(), meeting["loss"].to_numpy())
-        assert found.label in meeting.filter(best)["label"]
+    useful = path.filter(pl.col("changed") <= 0.5, pl.col("loss") <= 50)
+    best = undominated(useful["upper"].to_numpy(), useful["loss"].to_numpy())
+    assert found.label in useful.filter(best)["label"]
     assert len(path) <= 1 + 4 * 8  # as many as bisection over all rates takes
 
 

@@ -1,4 +1,4 @@
-"""Both reports give the same reason for a search that stopped early: the one of its result."""
+"""Why a search stopped early: the agency is told the reason of its result, the public no other one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import maskmeter as mm
+from maskmeter import errors
 from maskmeter.loglinear import search
 
 SPACE = mm.KeySpace(mm.Key(f"key{c}", range(size)) for c, size in enumerate((12, 8, 6)))
@@ -39,7 +40,7 @@ def out_of_terms(patch):
         (out_of_terms, ("after adding 1 term, the maximum allowed.",)),
     ],
 )
-def test_internal_and_public_report_agree_on_why_the_search_stopped(
+def test_the_public_report_gives_no_other_reason_why_the_search_stopped(
     sample, tmp_path, monkeypatch, limited, said
 ):
     limited(monkeypatch)
@@ -47,8 +48,13 @@ def test_internal_and_public_report_agree_on_why_the_search_stopped(
         warnings.simplefilter("ignore", mm.MaskmeterWarning)
         mm.report(sample, tmp_path / "pack")
 
-    for name in ("internal", "public"):
-        page = html.unescape((tmp_path / "pack" / f"{name}.html").read_text(encoding="utf-8"))
-        assert all(words in page for words in ("The search stopped after", *said)), name
+    internal, public = (
+        html.unescape((tmp_path / "pack" / f"{name}.html").read_text(encoding="utf-8"))
+        for name in ("internal", "public")
+    )
+    assert all(words in internal for words in ("The search stopped after", *said))
+    assert "stopped after" not in public
+    assert str(errors.ExhaustedSearchWarning.__doc__) in public
+    for page in (internal, public):
         assert "every term" not in page
         assert "most_terms" not in page

@@ -43,10 +43,14 @@ class InWords:
         lead, *notes = self.summary().splitlines() or [""]
         return fragment(lead, tuple(self._tables()), self._picture(), notes)
 
+    def _drawn(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+        """Return the chart that notebooks show."""
+        return self.plot()  # type: ignore[attr-defined]
+
     def _picture(self) -> Picture | None:
         """Return the chart, if there is one: what cannot be drawn is still worth its words."""
         try:
-            return picture(self.plot()) if hasattr(self, "plot") else None
+            return picture(self._drawn()) if hasattr(self, "plot") else None
         except Exception:  # noqa: BLE001 - whatever the drawing library raises
             return None
 

@@ -131,6 +131,10 @@ class SortedRecordsWarning(FormatWarning):
     """The records are sorted by a perturbed key, so changed records are out of order."""
 
 
+class BandsWarning(MaskmeterWarning):
+    """Some keys were assessed in bands: the figures hold for a file that has these bands."""
+
+
 class ManyCategoriesWarning(MaskmeterWarning):
     """A numeric key has so many distinct values that nearly every record is unique on it."""
 

@@ -60,11 +60,16 @@ def bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> C
 
 
 def ranked(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Chart:
-    """Return the curve of `risk` against `rank`, for risks that all fall into one bin."""
+    """Return the curve of `risk` against `rank`, for risks that mostly fall into one bin."""
     import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
 
     base = alt.Chart(frame).encode(
-        x=alt.X("rank:Q", title=x, axis=alt.Axis(tickCount=5, tickMinStep=1, format=",d")),
+        x=alt.X(
+            "rank:Q",
+            title=x,
+            scale=alt.Scale(type="log", nice=False),
+            axis=alt.Axis(values=[1, 10, 100, 1_000, 10_000, 100_000, 1_000_000], format=",d"),
+        ),
         y=alt.Y("risk:Q", title=y, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5)),
         tooltip=[
             alt.Tooltip("rank:Q", title=tip(x), format=","),

@@ -62,7 +62,7 @@ def compare(
     if as_json:
         click.echo((folder / "comparison.json").read_text(encoding="utf-8"), nl=False)
         return
-    print_words(options.summary().split("\n")[1], "")
+    print_words(options.headline, "")
     print_options(options)
     for caution in options.cautions:
         warnings.warn(caution, stacklevel=2)
@@ -117,7 +117,8 @@ def find(
         settings = settings_of(task.plan.report, charts=charts, ending=ending)
         found, pack = run_find(task, folder, settings, announce=announce)
     if not as_json:
-        print_words(found.summary().split("\n")[0], "")
+        if pack.assessment.assessable:  # else the verdict says it
+            print_words(found.summary().split("\n")[0], "")
         for caution in found.tried.cautions:
             warnings.warn(caution, stacklevel=2)
     show_pack(pack, as_json=as_json)

@@ -157,10 +157,9 @@ def repeated_task(
         )
         raise click.UsageError(message)
     made = read_provenance(repeated)
+    check_same_file(file, made)
     check(made.plan, int(made.seed))
-    task = read_task(_overridden(PlanFile(made.plan), given), file)
-    check_same_file(task, made)
-    return task, made
+    return read_task(_overridden(PlanFile(made.plan), given), file), made
 
 
 def asked(

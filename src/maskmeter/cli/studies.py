@@ -112,7 +112,7 @@ def _print_story(found: Demo) -> None:
         (
             equation,
             meaning,
-            f"{risk.total:,.1f}",
+            "-" if risk.negative else f"{risk.total:,.1f}",
             f"{risk.uniques:,}",
             "-" if risk.negative else f"{risk.share:.1%}",
         )

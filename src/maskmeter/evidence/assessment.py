@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from maskmeter._checks import check_progress
-from maskmeter.errors import InputError, MaskmeterWarning, without_warnings
+from maskmeter._plural import plural
+from maskmeter.errors import BandsWarning, InputError, MaskmeterWarning, without_warnings
 from maskmeter.frames import decode
 from maskmeter.loglinear import search_loglinear
 from maskmeter.manykeys import risk_by_keys
@@ -76,6 +77,11 @@ class ScenarioRisk:
         return self.risk.data.space.names
 
     @property
+    def many(self) -> bool:
+        """Whether there are too many keys to leave each of them out in turn."""
+        return len(self.keys) > MOST_KEYS
+
+    @property
     def driving(self) -> list[tuple[str, KeySubset]]:
         """Each key with the risk when it is not known, those that carry most of the risk first."""
         return sorted(self.left_out, key=lambda pair: pair[1].risk)
@@ -111,6 +117,7 @@ class Assessment:
     target: Target | None = None
     options: RiskUtilityMap | None = None
     chosen: str = ""  # which of the options this is
+    choice: str = ""  # why it was chosen, in words
     private: tuple[MaskmeterWarning, ...] = ()  # cautions that only the agency may read
 
     @property
@@ -128,6 +135,20 @@ class Assessment:
         """The file as it was read."""
         return _original(self.data)
 
+    @property
+    def named(self) -> list[tuple[str, Risk]]:
+        """The risk of every scenario, before and after protection, by a name."""
+        named = []
+        for one in self.scenarios:
+            if one.before is None:
+                named.append((one.name, one.risk))
+            else:
+                named += [
+                    (f"{one.name}, unprotected", one.before),
+                    (f"{one.name}, protected", one.risk),
+                ]
+        return named
+
     @cached_property
     def worst(self) -> ScenarioRisk:
         """The scenario with the most correct matches to expect."""
@@ -136,12 +157,14 @@ class Assessment:
     @property
     def cautions(self) -> tuple[MaskmeterWarning, ...]:
         """Cautions about the release, then about the risk in the worst scenario."""
-        own = () if self.release is None else self.release.cautions
+        own = _banded(self.original) if self.release is None else self.release.cautions
         return (*own, *self.worst.risk.cautions)
 
     @property
     def loss(self) -> float | None:
         """The mean loss of the tables, in percent; None where nothing was changed."""
+        if self.options is not None and self.chosen:
+            return self.options[self.chosen].loss
         if not self.tables:
             return None
         return float(np.mean([distance(table, self.measure) for table in self.tables]))
@@ -181,6 +204,19 @@ class Assessment:
             columns |= {f"risk {one.name}": one.risk.by_record for one in self.scenarios}
         frame = pl.DataFrame(columns)
         return frame.with_columns(pl.selectors.float().exclude("^key .*$").fill_nan(None))
+
+
+def _banded(data: Microdata) -> tuple[BandsWarning, ...]:
+    """Return the caution that a file which is not written anew still holds its own numbers."""
+    reading = {} if data.origin is None else dict(data.origin.reading)
+    bands = [name for name in reading.get("bands", {}) if name in data.space.names]
+    if not bands:
+        return ()
+    message = (
+        f"{' and '.join(bands)} {plural(len(bands), 'was', 'were')} assessed in bands: the figures"
+        " hold for a file with these bands, not for the file as it is."
+    )
+    return (BandsWarning(message),)
 
 
 def assess(

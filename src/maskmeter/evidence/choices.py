@@ -21,6 +21,8 @@ def choice_blocks(found: Assessment) -> Iterator[Block]:
     """Yield the releases compared, if any; their map is on the first screen."""
     if found.options is None:
         return
+    if found.choice:
+        yield Text(found.choice)
     yield Text(f"On the frontier, from least loss to least risk: {found.options.ranking}.")
     if len(found.scenarios) > 1:
         yield Text("Each release is shown at its worst scenario.")

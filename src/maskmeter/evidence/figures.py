@@ -169,6 +169,7 @@ class Figures(_Figures, frozen=True):
     loss: list[LossFigures]
     options: list[Option]
     chosen: str | None
+    choice: str | None  # why it was chosen, in words
     not_assessed: list[str]
 
 
@@ -229,6 +230,7 @@ def figures(found: Assessment) -> Figures:
         loss=[loss_figures(one, data) for one in found.tables],
         options=[] if found.options is None else option_figures(found.options),
         chosen=found.chosen or None,
+        choice=found.choice or None,
         not_assessed=list(NOT_ASSESSED),
     )
 

@@ -32,6 +32,7 @@ from maskmeter.evidence.pack import (
 from maskmeter.evidence.provenance import check_repeated, provenance_of
 from maskmeter.evidence.sections import keys_table
 from maskmeter.misclassification import Misclassification
+from maskmeter.origin import file_hash
 from maskmeter.page import Section, Top
 from maskmeter.perturb import Release, protect
 from maskmeter.plan.schema import ErrorPlan, ReportPlan
@@ -91,7 +92,7 @@ def run_assess(
         announce(STEPS[2])
         own = {OWN_STEPS: data} if isinstance(data, Release) else {}
         options = _compared(task, own, seed, announce)
-    found = _assessed(task, data, announce)
+    found = _assessed(task, data, announce, options)
     found = replace(found, options=options, chosen=OWN_STEPS if options and task.steps else "")
     announce(STEPS[4])
     return write_pack(found, folder, settings, plan=written_out(task))
@@ -183,7 +184,12 @@ def run_find(
             progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
         )
     data = task.sample if found.label == UNCHANGED else found.release
-    assessed = replace(_assessed(task, data, announce), options=found.tried, chosen=found.label)
+    assessed = replace(
+        _assessed(task, data, announce, found.tried),
+        options=found.tried,
+        chosen=found.label,
+        choice=found.summary().split("\n")[0],
+    )
     announce(STEPS[4])
     steps = () if found.release.provenance is None else found.release.provenance.steps
     return found, write_pack(assessed, folder, settings, plan=written_out(task, steps))
@@ -218,9 +224,9 @@ def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
     )
 
 
-def check_same_file(task: Task, made: ProvenanceFile) -> None:
+def check_same_file(file: Path, made: ProvenanceFile) -> None:
     """Refuse to repeat a release with another file than the one it was made from."""
-    if task.sample.fingerprint() != made.input_hash:
+    if file.is_file() and file_hash(file) != made.input_hash:
         message = (
             "The release was made from another file: the hash of this file differs from the one in"
             " the provenance."
@@ -236,14 +242,17 @@ def _seed(made: ProvenanceFile | None) -> int:
     return seed_of(None if made is None else int(made.seed))
 
 
-def _assessed(task: Task, data: Release | Microdata, announce: Announce) -> Assessment:
+def _assessed(
+    task: Task, data: Release | Microdata, announce: Announce, options: RiskUtilityMap | None
+) -> Assessment:
+    """Return the assessment of a file, its loss measured on the tables of its map if it has one."""
     announce(STEPS[3])
     return assess(
         data,
         scenarios=task.scenarios,
         population=task.population,
         misclassification=task.errors,
-        loss=task.tables,
+        loss=task.tables if options is None else options.tables,
         measure=task.plan.loss.measure,
         target=task.target,
         household=task.plan.data.household,

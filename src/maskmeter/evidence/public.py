@@ -56,19 +56,6 @@ class Policy:
         """
         return self._told(number, ceil(number / self.smallest))
 
-    def share(self, part: float, whole: float) -> str:
-        """Return a share that is no smaller than the true one, from the rounded numbers alone.
-
-        >>> Policy().share(68.9, 2752), Policy().share(6.0, 2752), Policy().share(6.0, 8)
-        ('2.6%', 'at most 0.4%', 'not shown')
-        """
-        below = floor(whole / self.smallest) * self.smallest
-        if not below:
-            return "not shown"
-        above = ceil(part / self.smallest) * self.smallest
-        told = percent(min(ceil(1000 * above / below) / 1000, 1.0))
-        return told if part >= self.smallest or not part else f"at most {told}"
-
     def loss(self, loss: float, records: int) -> str:
         """Return a loss in percent, rounded up so that it tells of no fewer than `smallest` records.
 
@@ -111,8 +98,7 @@ def _lead(found: Assessment, policy: Policy) -> str:
     several = len(found.scenarios)
     told = f"{policy.matches(risk.total)} of {policy.count(risk.uniques)}"
     told = f"in the worst of {several} scenarios, {told}" if several > 1 else told
-    share = policy.share(risk.total, risk.uniques)
-    return f"{told[0].upper()}{told[1:]} unique records could be matched correctly ({share})."
+    return f"{told[0].upper()}{told[1:]} unique records could be matched correctly."
 
 
 def _beside(found: Assessment, policy: Policy) -> Iterator[str]:
@@ -126,9 +112,8 @@ def _beside(found: Assessment, policy: Policy) -> Iterator[str]:
         low, high = worst.risk.interval
         yield f"The approximate 95 % interval is {policy.count(low)} to {policy.matches(high)}."
     if before is not None and before.uniques >= policy.smallest:
-        # Rounded down: a larger risk before would make the protection look better.
         yield (
-            f"Without protection, {policy.count(before.total)} of {policy.count(before.uniques)}"
+            f"Without protection, {policy.matches(before.total)} of {policy.count(before.uniques)}"
             " could be matched correctly."
         )
     for key, one in worst.better_without[:1]:
@@ -161,8 +146,9 @@ def _what(found: Assessment) -> Iterator[Block]:
     yield Table("The keys an intruder may know", ("key", "categories"), rows)
     if len(found.scenarios) > 1:
         yield Points(tuple(f"{one.name}: {', '.join(one.keys)}." for one in found.scenarios))
-    yield Text("The figures assume the following:")
-    yield Points(assumptions(found.worst, found))
+    if found.assessable:
+        yield Text("The figures assume the following:")
+        yield Points(assumptions(found.worst, found))
 
 
 def _how(found: Assessment, policy: Policy) -> Iterator[Block]:
@@ -201,26 +187,24 @@ def _risk(found: Assessment, policy: Policy) -> Iterator[Block]:
 
 def _figures(found: Assessment, policy: Policy) -> Iterator[Block]:
     """Yield the risk of every scenario, and the keys that carry it."""
-    rows = []
-    for one in found.scenarios:
-        if one.before is not None:
-            low = policy.count(one.before.total) if one.before.uniques >= policy.smallest else ""
-            rows.append((f"{one.name}, unprotected", policy.count(one.before.uniques), low, ""))
-        name = one.name if one.before is None else f"{one.name}, protected"
-        rows.append((name, *_measured(one.risk, policy)))
-    head = ("scenario", "unique records", "correct matches", "share")
+    rows = [(name, *_measured(risk, policy)) for name, risk in found.named]
+    head = ("scenario", "unique records", "correct matches")
     yield Table("Expected correct matches among the unique records", head, tuple(rows))
+    if policy.smallest > 1:
+        yield Text(
+            "Correct matches are rounded up, and unique records down, to multiples of"
+            f" {policy.smallest}."
+        )
     left = found.worst.driving
     if len(left) > DRIVING and found.worst.risk.uniques >= policy.smallest:
         named = ", ".join(titled(found.released, key) for key, _ in left[:DRIVING])
         yield Text(f"The keys that drive the risk: {named}.")
 
 
-def _measured(risk: Risk, policy: Policy) -> tuple[str, str, str]:
+def _measured(risk: Risk, policy: Policy) -> tuple[str, str]:
     if 0 < risk.uniques < policy.smallest:  # where each match is right they would be the same
-        return policy.count(risk.uniques), "not shown", "not shown"
-    share = policy.share(risk.total, risk.uniques) if risk.uniques else "none"
-    return policy.count(risk.uniques), policy.matches(risk.total), share
+        return policy.count(risk.uniques), "not shown"
+    return policy.count(risk.uniques), policy.matches(risk.total)
 
 
 def _loss(found: Assessment, policy: Policy) -> Iterator[Block]:

@@ -23,7 +23,7 @@ _MOST_CATEGORIES = 12
 def record_blocks(found: Assessment) -> Iterator[Block]:
     """Yield the distribution of risk over the unique records, and those at highest risk."""
     worst = found.worst
-    if not worst.risk.uniques:
+    if not worst.risk.uniques or not found.assessable:
         return
     bands = worst.bands()
     named = [f"{'over ' if low else ''}{low:g} to {high:g}" for low, high, _ in bands.iter_rows()]

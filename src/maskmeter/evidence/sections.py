@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +9,8 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter._plural import counted, plural
-from maskmeter._views import cell_table
-from maskmeter.evidence.assessment import DRIVING, HALF
+from maskmeter._views import SIZES
+from maskmeter.evidence.assessment import DRIVING, HALF, MOST_KEYS
 from maskmeter.evidence.choices import choice_blocks, map_figure, target_line
 from maskmeter.evidence.records import record_blocks
 from maskmeter.evidence.words import (
@@ -54,10 +53,15 @@ def top(found: Assessment) -> Top:
         headline(found),
         f"Target {mark}" if mark and found.assessable else (mark or "").capitalize(),
         "" if mark is None else TONES[mark],
-        " ".join([*target_sentence(found), *reservations(found)]),
+        " ".join([*target_sentence(found), *_unmet(found), *reservations(found)]),
         tuple(_facts(found)) if found.assessable else (),
         (_first(found),) if found.assessable else (),
     )
+
+
+def _unmet(found: Assessment) -> list[str]:
+    """Return why no useful release was found, where one was looked for."""
+    return [found.choice] if found.choice and not found.met and found.assessable else []
 
 
 def _facts(found: Assessment) -> Iterator[Fact]:
@@ -74,7 +78,8 @@ def _facts(found: Assessment) -> Iterator[Fact]:
         share = percent(float(found.release.changed.mean()))
         yield Fact("Records changed", share, f"of {len(found.released):,}")
     if found.loss is not None:
-        tables = f"mean over {counted(len(found.tables), 'table')}"
+        number = len(found.options.tables if found.options and found.chosen else found.tables)
+        tables = f"mean over {counted(number, 'table')}"
         yield Fact("Information loss", f"{found.loss:.1f}%", tables)
 
 
@@ -97,7 +102,7 @@ def _picture(found: Assessment) -> Figure:
         line = target_line(found.options, found.target, uniques)
         return map_figure(found.options, chosen=found.chosen, target=line)
     rows = []
-    for name, risk in _named(found):
+    for name, risk in found.named:
         low, high = risk.interval or (risk.total, risk.total)
         rows.append((name, risk.total, low, high))
     aim = None if found.target is None else found.target.most(found.worst.risk.base)
@@ -164,8 +169,12 @@ def _what(found: Assessment) -> Iterator[Block]:
 
 def cell_sizes(found: Assessment) -> Table:
     """Return the number of records in cells of 1, 2, 3, 4 and 5 or more: k-anonymity counts."""
-    counts = {name: risk.data.cell_sizes for name, risk in _named(found)}
-    return replace(cell_table(counts), caption="Records by the size of their cell (k-anonymity)")
+    counts = {name: risk.data.cell_sizes for name, risk in found.named}
+    rows = tuple(
+        (size, *(f"{one[place]:,}" for one in counts.values())) for place, size in enumerate(SIZES)
+    )
+    head = ("cell of", *counts)
+    return Table("Records by the size of their cell (k-anonymity)", head, rows)
 
 
 def keys_table(data: Microdata, scenarios: Mapping[str, Sequence[str]]) -> Table:
@@ -221,7 +230,7 @@ def _how(found: Assessment) -> Iterator[Block]:
 
 def risk_table(found: Assessment) -> Table:
     """Return the risk of every scenario, before and after protection."""
-    rows = tuple((name, *_measured(risk)) for name, risk in _named(found))
+    rows = tuple((name, *_measured(risk)) for name, risk in found.named)
     head = (
         "scenario",
         "unique records",
@@ -231,16 +240,6 @@ def risk_table(found: Assessment) -> Table:
         "risk over 0.5",
     )
     return Table("Expected correct matches among the unique records", head, rows)
-
-
-def _named(found: Assessment) -> Iterator[tuple[str, Risk]]:
-    """Yield the risk of every scenario, before and after protection, by a name."""
-    for one in found.scenarios:
-        if one.before is None:
-            yield one.name, one.risk
-        else:
-            yield f"{one.name}, unprotected", one.before
-            yield f"{one.name}, protected", one.risk
 
 
 def _measured(risk: Risk) -> tuple[str, ...]:
@@ -295,7 +294,14 @@ def _households(found: Assessment) -> Iterator[Block]:
 
 def _keys(found: Assessment) -> Iterator[Block]:
     worst, data = found.worst, found.released
-    if not worst.left_out or worst.without_one is None:
+    if worst.many and worst.risk.uniques and found.assessable:
+        yield Text(f"Not measured for more than {MOST_KEYS} keys: it would take too long.")
+    if (
+        not worst.left_out
+        or worst.without_one is None
+        or not worst.risk.uniques
+        or not found.assessable
+    ):
         return
     whole = worst.without_one.subsets[0]
     left = worst.driving

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskmeter._plural import counted, plural
+from maskmeter._plural import counted
 from maskmeter.errors import UnfitModelWarning
 from maskmeter.evidence.assessment import HALF
 from maskmeter.perturb import Pram, Swap
@@ -70,8 +70,7 @@ def headline(found: Assessment) -> str:
     sure = risk.above(HALF)
     return (
         f"{where} {matches(risk.total)} of {counted(risk.uniques, 'unique record')} could be matched correctly;"
-        f" {sure:,} of them {plural(sure, 'has', 'have')} a better than even chance of a correct"
-        " match."
+        f" {counted(sure, 'record has', 'records have')} a better than even chance of a correct match."
     )
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _MOST_RANKS = 200  # that a curve of the risk is drawn at
 
 
+_PROBABILITY = "Probability of a correct match"
+_ONE_BAR = 0.75  # of the uniques in one bar of a histogram, beyond which the others are stubs
 UNUSABLE = 8.0  # abs(z2) of the model used, beyond which its estimate means nothing
 
 
@@ -196,26 +198,34 @@ class Risk(InWords):
         return pl.DataFrame({"low": low, "high": high, "count": counts})
 
     def ranked(self) -> pl.DataFrame:
-        """Return the risk of the sample uniques from the most to the least, at 200 ranks at most."""
+        """Return the risk of the sample uniques from the most to the least, at 200 ranks at most.
+
+        The first ranks, which matter most, are the densest.
+        """
         falling = np.sort(self.by_cell)[::-1]
-        spread = np.linspace(1, self.uniques, min(self.uniques, _MOST_RANKS))
-        ranks = np.rint(spread).astype(np.int64)
+        ranks = np.unique(np.rint(np.geomspace(1, self.uniques, _MOST_RANKS)).astype(np.int64))
         return pl.DataFrame({"rank": ranks, "risk": falling[ranks - 1]})
 
     def plot(self, *, title: str = "", subtitle: str = "") -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
         """Return an Altair histogram of the risk of the sample uniques.
 
-        If one bar would hold them all, it is the curve of their risks from the most to the least.
+        If one bar would hold most of them, it is the curve of their risks from the most to the
+        least.
         """
+        bins, words = self.distribution(), self._words(title, subtitle)
+        if self.uniques and not self.negative and bins["count"].max() > _ONE_BAR * self.uniques:  # type: ignore[operator]
+            across = "Sample uniques, highest risk first (log scale)"
+            return chart.ranked(self.ranked(), x=across, y=_PROBABILITY, **words)
+        return chart.bars(bins, x=_PROBABILITY, y="Sample uniques", **words)
+
+    def _words(self, title: str = "", subtitle: str = "") -> dict[str, str]:
         among = counted(self.uniques, "unique")
         told = f"{self.total:.1f} expected correct matches among {among}"
-        words = {"title": title or self.measure, "subtitle": subtitle or told}
-        probability = "Probability of a correct match"
-        bins = self.distribution()
-        if self.uniques and (bins["count"] > 0).sum() == 1:
-            across = "Sample uniques, highest risk first"
-            return chart.ranked(self.ranked(), x=across, y=probability, **words)
-        return chart.bars(bins, x=probability, y="Sample uniques", **words)
+        return {"title": title or self.measure, "subtitle": subtitle or told}
+
+    def _drawn(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+        """Return the histogram: a curve would take risks of single records into a notebook."""
+        return chart.bars(self.distribution(), x=_PROBABILITY, y="Sample uniques", **self._words())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -111,7 +111,7 @@ class RiskUtilityMap(InWords):
                 f" mean over {over}."
             ),
             f"On the frontier, from least loss to least risk: {self.ranking}.",
-            *(f"Caution: {caution}" for caution in self.cautions),
+            *(f"Caution: {one}" for one in map(str, self.cautions) if one not in unfit),
         ]
         return "\n".join(lines)
 

@@ -99,7 +99,8 @@ class FoundRelease(InWords):
             if len(self.tried.points) == 1
             else f" {counted(len(self.tried.points), 'release')} were tried."
         )
-        cautions = "".join(f"\nCaution: {caution}" for caution in self.tried.cautions)
+        others = [one for one in map(str, self.tried.cautions) if one != said]
+        cautions = "".join(f"\nCaution: {caution}" for caution in others)
         return f"{said}{tried}{cautions}"
 
     def _chosen(self) -> str:
@@ -243,7 +244,7 @@ def find_release(
     search = _Search(assessor, target, seed_of(rng), progress or (lambda _: None), [])
     search.try_all(family, candidates or {})
     found = search.chosen(searched=family is not None)
-    if not found.met:
+    if not found.met and found.verdict != "not assessable":  # that is among the cautions
         warnings.warn(found.summary(), TargetWarning, stacklevel=2)
     for caution in found.tried.cautions:
         warnings.warn(caution, stacklevel=2)
