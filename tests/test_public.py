@@ -266,3 +266,29 @@ def town_release():
     people = mm.bernoulli_sample(mm.synthetic_census(size=200_000), fraction=0.02, rng=3)
     sample = mm.read(people, keys=["lad", "sex", "age", "ethnicity"], fraction=0.02)
     return mm.Pram("lad", stay=0.05).apply(sample, rng=1)
+
+
+def test_the_public_page_does_not_tell_which_pair_was_swapped():
+    """Undo every exchange that could have been made, and look which ones give the same page."""
+    rng = np.random.default_rng(3)
+    codes = np.column_stack([rng.integers(0, size, 80) for size in (4, 3, 5)])
+    space = mm.KeySpace(
+        mm.Key(name, range(size)) for name, size in zip("abc", (4, 3, 5), strict=True)
+    )
+    released = mm.Microdata(space, codes, fraction=0.1)
+    pairs = [
+        (one, two) for one in range(10) for two in range(10, 20) if codes[one, 0] != codes[two, 0]
+    ]
+    told, fitted = set(), set()
+    for one, two in pairs[:25]:
+        before = codes.copy()
+        before[[one, two], 0] = before[[two, one], 0]
+        original = mm.Microdata(space, before, fraction=0.1)
+        matrix = mm.Misclassification({"a": mm.stay_or_move(4, stay=0.95)})
+        with without_warnings():
+            found = assess(mm.Release(original, released, matrix), drop_one=False)
+        told.add(repr((public_top(found, Policy()), public_sections(found, Policy()))))
+        fitted.add(found.worst.risk.search.summary())
+
+    assert len(told) <= 4  # of 25 exchanges
+    assert len(fitted) > 12  # which the summary of the model tells apart
