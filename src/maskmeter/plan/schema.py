@@ -107,7 +107,7 @@ class LossPlan(_Entries, frozen=True):
 
 
 class TargetPlan(_Entries, frozen=True):
-    """How much risk is allowed: a share of the sample uniques, or a number of correct matches."""
+    """How much risk is allowed: a share of the unprotected file's sample uniques, or a number."""
 
     max_share: float | None = None
     max_total: float | None = None

@@ -199,8 +199,8 @@ def find_release(
     Parameters
     ----------
     max_share, max_total
-        The target, one of the two: correct matches to expect as a share of the sample uniques, or
-        their number.
+        The target, one of the two: correct matches to expect as a share of the unprotected file's
+        sample uniques, or their number.
     by
         "upper": an estimated risk must meet the target by the upper end of its interval.
         "estimate": the estimate alone is enough.
