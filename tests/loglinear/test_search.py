@@ -252,7 +252,7 @@ def test_a_search_that_reaches_its_limit_of_terms_says_so():
     assert found.stop == "most terms"
     assert said in found.summary()
     # estimate_risk, plans and commands have no such option.
-    with pytest.warns(errors.ExhaustedSearchWarning) as caught:
+    with pytest.warns(errors.ModelWarning) as caught:
         risk = mm.estimate_risk(sample, found)
     (caution,) = [one for one in risk.cautions if isinstance(one, errors.ExhaustedSearchWarning)]
     assert str(caution).startswith(said)

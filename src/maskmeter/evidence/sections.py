@@ -293,53 +293,51 @@ def _households(found: Assessment) -> Iterator[Block]:
 
 
 def _keys(found: Assessment) -> Iterator[Block]:
-    worst, data = found.worst, found.released
-    if worst.many and worst.risk.uniques and found.assessable:
-        yield Text(f"Not measured for more than {MOST_KEYS} keys: it would take too long.")
-    if (
-        not worst.left_out
-        or worst.without_one is None
-        or not worst.risk.uniques
-        or not found.assessable
-    ):
+    worst = found.worst
+    if not worst.risk.uniques or not found.assessable:
         return
-    whole = worst.without_one.subsets[0]
-    left = worst.driving
-    named = {key: titled(data, key) for key, _ in left}
+    if worst.many:
+        yield Text(f"Not measured for more than {MOST_KEYS} keys: it would take too long.")
+    if not worst.left_out or worst.without_one is None:
+        return
+    whole, left = worst.without_one.subsets[0], worst.driving
+    named = {key: titled(found.released, key) for key, _ in left}
     yield Text(
         f"Without knowing {named[left[0][0]]}, an intruder would make about"
         f" {matches(left[0][1].risk)} correct matches instead of {matches(whole.risk)}; no other key"
         " matters more."
     )
+    rows = tuple(
+        (named[key], f"{one.uniques:,}", matches(one.risk), _taken(one, whole)) for key, one in left
+    )
+    head = ("key left out", "unique records", "correct matches", "reduction")
+    yield Beside(_dots(left, whole, named), Table("The risk without one key", head, rows))
+    helping = [named[key] for key, _ in worst.better_without]
+    if helping:
+        yield Text(
+            f"An intruder would do better without {' or '.join(helping)}: after protection"
+            f" {plural(len(helping), 'this key is', 'these keys are')} wrong more often than"
+            f" {plural(len(helping), 'it helps', 'they help')}.",
+            "Caution",
+        )
+
+
+def _dots(left: list[tuple[str, KeySubset]], whole: KeySubset, named: dict[str, str]) -> Figure:
+    """Return the chart of the risk with all keys known, and with one of them not known."""
     frame = pl.DataFrame(
         [(named[key], whole.risk, one.risk) for key, one in left],
         schema=["key", "all", "without"],
         orient="row",
     )
-    drawn = Figure(
-        "Correct matches when one key is not known",
-        chart.paired_dots(
-            frame,
-            names=("all keys known", "this key not known"),
-            x="Expected correct matches",
-            y="Key",
-            title="Which keys drive the risk",
-            subtitle="The further left a key's dot, the more of the risk depends on that key",
-        ),
+    drawn = chart.paired_dots(
+        frame,
+        names=("all keys known", "this key not known"),
+        x="Expected correct matches",
+        y="Key",
+        title="Which keys drive the risk",
+        subtitle="The further left a key's dot, the more of the risk depends on that key",
     )
-    rows = tuple(
-        (named[key], f"{one.uniques:,}", matches(one.risk), _taken(one, whole)) for key, one in left
-    )
-    head = ("key left out", "unique records", "correct matches", "reduction")
-    yield Beside(drawn, Table("The risk without one key", head, rows))
-    helping = [named[key] for key, _ in worst.better_without]
-    if helping:
-        yield Text(
-            f"An intruder would do better without {' or '.join(helping)}: after protection"
-            f" {'this key is' if len(helping) == 1 else 'these keys are'} wrong more often than"
-            f" {'it helps' if len(helping) == 1 else 'they help'}.",
-            "Caution",
-        )
+    return Figure("Correct matches when one key is not known", drawn)
 
 
 def _model(found: Assessment) -> Iterator[Block]:

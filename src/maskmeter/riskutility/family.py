@@ -13,7 +13,7 @@ from maskmeter.perturb import Pram, Swap
 from maskmeter.strata import by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from numpy.typing import NDArray
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Curve = Callable[[float], Step]
 
 Method = Literal["swap", "pram"]
+
+_NOTICEABLE = 0.1  # of a rate asked for: a label shows it beside one that differs by more
 
 
 @dataclass(frozen=True)
@@ -103,3 +105,18 @@ def _safe(sample: Microdata, target: str, risk: NDArray[np.float64]) -> tuple[li
         )
         raise InputError(message)
     return [key.categories[code] for code in np.flatnonzero(safe)], share
+
+
+def rate_label(method: str, percent: int, achieved: float, taken: Container[str] = ()) -> str:
+    """Return the label of a release: the share of records that it changed.
+
+    The percentage that was asked for stands beside it where it is clearly another, or where another
+    release changed the same share.
+
+    >>> rate_label("swap", 20, 0.2), rate_label("pram", 20, 0.203), rate_label("swap", 50, 0.1)
+    ('swap 20%', 'pram 20.3%', 'swap 10% (50% asked for)')
+    """
+    label = f"{method} {f'{achieved:.1%}'.replace('.0%', '%')}"
+    asked = percent / 100
+    short = abs(achieved - asked) > _NOTICEABLE * asked
+    return f"{label} ({percent}% asked for)" if short or label in taken else label

@@ -31,11 +31,11 @@ from maskmeter.riskutility.comparison import (
     check_candidates,
     mapped,
 )
-from maskmeter.riskutility.family import Family
+from maskmeter.riskutility.family import Family, rate_label
 from maskmeter.riskutility.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
 
     Curve = Callable[[float], Steps]
 
-_NOTICEABLE = (
-    0.1  # of the rate that was asked for, beyond which it is shown beside the achieved one
-)
 _PERCENTS = 100  # rates are tried in steps of one percent
 _NEAREST = 3  # useful releases to show when none meets the target
 
@@ -249,21 +246,6 @@ def find_release(
     for caution in found.tried.cautions:
         warnings.warn(caution, stacklevel=2)
     return found
-
-
-def rate_label(method: str, percent: int, achieved: float, taken: Container[str] = ()) -> str:
-    """Return the label of a release: the share of records that it changed.
-
-    The percentage that was asked for stands beside it where it is clearly another, or where another
-    release changed the same share.
-
-    >>> rate_label("swap", 20, 0.2), rate_label("pram", 20, 0.203), rate_label("swap", 50, 0.1)
-    ('swap 20%', 'pram 20.3%', 'swap 10% (50% asked for)')
-    """
-    label = f"{method} {f'{achieved:.1%}'.replace('.0%', '%')}"
-    asked = percent / _PERCENTS
-    short = abs(achieved - asked) > _NOTICEABLE * asked
-    return f"{label} ({percent}% asked for)" if short or label in taken else label
 
 
 class _Tried(NamedTuple):
