@@ -14,8 +14,10 @@ from pathlib import Path
 from secrets import randbits
 from unittest.mock import patch
 
+import polars  # noqa: F401, ICN001 - it changes the environment when it is first loaded
 from click.testing import CliRunner
 
+from maskmeter import _random
 from maskmeter.cli import main
 
 INSTALLED = [str(Path(sys.executable).with_name("maskmeter"))]
@@ -33,13 +35,14 @@ def run(*arguments, folder=".", env=None, drawn=None):
     with (
         chdir(folder),
         CliRunner().isolation(env={**COLUMNS, **(env or {})}) as streams,
-        patch("maskmeter._random.randbits", randbits if drawn is None else lambda _: drawn),
+        patch.object(_random, "randbits", randbits if drawn is None else lambda _: drawn),
     ):
         code = _exit_code(words)
         sys.stdout.flush()
         sys.stderr.flush()
         out, err = (stream.getvalue().decode() for stream in streams[:2])
-    assert _surroundings() == before, f"{words[:1]} leaves its surroundings changed"
+    changed = [what for what, value in _surroundings().items() if value != before[what]]
+    assert not changed, f"{words[:1]} leaves its {' and '.join(changed)} changed"
     return subprocess.CompletedProcess(words, code, out, err)
 
 
@@ -74,11 +77,11 @@ def _exit_code(words):
 
 def _surroundings():
     """Return what a command that runs beside others must leave as it is."""
-    return (
-        Path.cwd(),
-        dict(os.environ),
-        list(warnings.filters),
-        warnings.showwarning,
-        signal.getsignal(signal.SIGINT),
-        threading.active_count(),
-    )
+    return {
+        "folder": Path.cwd(),
+        "environment": dict(os.environ),
+        "filters of warnings": list(warnings.filters),
+        "way to show warnings": warnings.showwarning,
+        "handler of interrupts": signal.getsignal(signal.SIGINT),
+        "threads": threading.active_count(),
+    }
