@@ -93,7 +93,7 @@ def test_the_demonstration_installs_what_running_needs_and_the_tests_the_rest(tm
 
 
 def test_tests_run_on_two_processors_and_measure_coverage_only_where_changes_land(tmp_path):
-    test, coverage = steps("test", tmp_path), steps("test", tmp_path, "COVERAGE=1")
+    test, coverage = (steps("test", tmp_path, f"COVERAGE={one}") for one in ("", "1"))
 
     assert "-n 2 --dist loadfile" in test
     assert "--cov" not in test
