@@ -70,7 +70,8 @@ def headline(found: Assessment) -> str:
     sure = risk.above(HALF)
     return (
         f"{where} {matches(risk.total)} of {counted(risk.uniques, 'unique record')} could be matched correctly;"
-        f" {counted(sure, 'record has', 'records have')} a better than even chance of a correct match."
+        f" {counted(sure, 'record has', 'records have') if sure else 'no record has'} a better than"
+        " even chance of a correct match."
     )
 
 
