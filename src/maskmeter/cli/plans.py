@@ -59,4 +59,6 @@ def init(
         click.echo(json.dumps({"plan": str(out), "columns": [vars(one) for one in columns]}))
     elif not quiet:
         click.echo(f"Wrote {out}")
-        click.echo(f"Review it, then run: maskmeter assess {file} --plan {out} --out evidence/")
+        weighted = any(column.role == "weights" for column in columns)
+        told = "Review it" if weighted else "Review it and enter its fraction or weights"
+        click.echo(f"{told}, then run: maskmeter assess {file} --plan {out} --out evidence/")

@@ -147,9 +147,8 @@ class FoundRelease(InWords):
 
     def _figures(self, label: str) -> str:
         point = self.tried[label]
-        figure = (
-            f"{point.changed:.0%} of the records changed, {point.risk:.1f} expected correct matches"
-        )
+        changed = "" if label == UNCHANGED else f"{point.changed:.0%} of the records changed, "
+        figure = f"{changed}{point.risk:.1f} expected correct matches"
         if point.upper > point.risk:
             figure += f", {point.upper:.1f} at the upper end of the interval"
         return figure
