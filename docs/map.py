@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from maskmeter.demo import run_demo
-from maskmeter.evidence.sections import top
+from maskmeter.evidence.first_screen import top
 from maskmeter.page import figures
 
 PICTURE = Path(__file__).parent / "_static" / "map.png"

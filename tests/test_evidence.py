@@ -20,9 +20,10 @@ from maskmeter.demo import run_demo
 from maskmeter.errors import without_warnings
 from maskmeter.evidence import assess
 from maskmeter.evidence.figures import Comparison, Figures, encoded, figures
+from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.pack import Settings, write_pack
 from maskmeter.evidence.provenance import ProvenanceFile, read_provenance
-from maskmeter.evidence.sections import sections, top
+from maskmeter.evidence.sections import sections
 from maskmeter.evidence.words import NOT_ASSESSED, verdict
 from maskmeter.page import Beside, Figure, Fold, Table
 from maskmeter.plan import Plan

@@ -14,8 +14,9 @@ import maskmeter as mm
 from maskmeter.chart.axes import ROOM
 from maskmeter.errors import without_warnings
 from maskmeter.evidence import assess
+from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.public import Policy, public_sections, public_top
-from maskmeter.evidence.sections import sections, top
+from maskmeter.evidence.sections import sections
 from maskmeter.page import Beside, Figure, Fold, Section, Table
 from maskmeter.riskutility.finding import Target
 from maskmeter.utility.formulas import hellinger

@@ -163,10 +163,10 @@ class Assessment:
     @property
     def loss(self) -> float | None:
         """The mean loss of the tables, in percent; None where nothing was changed."""
+        if self.release is None or not self.tables:
+            return None
         if self.options is not None and self.chosen:
             return self.options[self.chosen].loss
-        if not self.tables:
-            return None
         return float(np.mean([distance(table, self.measure) for table in self.tables]))
 
     @property
@@ -344,8 +344,7 @@ class _View:
     def risk(self, name: str, household: str | None, *, drop_one: bool) -> ScenarioRisk:
         """Return the risk before and after protection, exact if the population is known."""
         with without_warnings():  # what they say is among the cautions
-            few = len(self.keys) <= MOST_KEYS
-            without = self._without_one() if drop_one and few else None
+            without = self._without_one() if drop_one and len(self.keys) <= MOST_KEYS else None
             if self.counts is None:
                 risk, before = _estimates(self.seen, self.errors, household)
                 return ScenarioRisk(name, risk, before, (), without)

@@ -40,7 +40,6 @@ from maskmeter.plan.steps import matrix_of, plan_of
 from maskmeter.plan.task import OWN_STEPS
 from maskmeter.riskutility import compare, find_release
 from maskmeter.riskutility.comparison import UNCHANGED
-from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -285,7 +284,7 @@ def _uniques(task: Task) -> int | None:
     if len(known) > 1:
         return None
     seen = task.sample.project(known[0]) if known else task.sample
-    return len(KeyTable.of(seen.space, seen.codes).uniques())
+    return seen.uniques
 
 
 def _check_comparable(task: Task, what: str) -> None:

@@ -21,6 +21,7 @@ from maskmeter._views import InWords
 from maskmeter.errors import FileError, FormatWarning, GuessableSeedWarning
 from maskmeter.evidence.assessment import assess
 from maskmeter.evidence.figures import encoded, figures
+from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.overwriting import (
     ORDER,
     PROVENANCE,
@@ -32,7 +33,7 @@ from maskmeter.evidence.overwriting import (
 )
 from maskmeter.evidence.provenance import provenance_of
 from maskmeter.evidence.public import Policy, public_sections, public_top
-from maskmeter.evidence.sections import sections, top
+from maskmeter.evidence.sections import sections
 from maskmeter.evidence.words import verdict
 from maskmeter.formats.atomic import check_folder
 from maskmeter.page import Section, Table, render

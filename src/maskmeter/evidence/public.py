@@ -14,19 +14,19 @@ from maskmeter._plural import counted
 from maskmeter.evidence.assessment import DRIVING
 from maskmeter.evidence.words import (
     NOT_ASSESSED,
-    TONES,
     assumptions,
+    marked,
     percent,
     sampling,
     steps_in_words,
     target_sentence,
     titled,
 )
-from maskmeter.page import Points, Section, Table, Text, Top
+from maskmeter.page import Points, Section, Table, Text, Top, filled
 from maskmeter.risk import EstimatedRisk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from maskmeter.evidence.assessment import Assessment
     from maskmeter.page import Block
@@ -78,14 +78,11 @@ class Policy:
 
 def public_top(found: Assessment, policy: Policy) -> Top:
     """Return the first screen of the page."""
-    mark = found.mark
-    if mark == "not assessable":
+    if not found.assessable:
         lead = "The risk could not be assessed with these keys: no log-linear model fits the file."
-        return Top(lead, mark.capitalize(), TONES[mark])
+        return Top(lead, *marked(found))
     under = " ".join([*_beside(found, policy), *target_sentence(found)])
-    if mark is None:
-        return Top(_lead(found, policy), under=under)
-    return Top(_lead(found, policy), f"Target {mark}", TONES[mark], under)
+    return Top(_lead(found, policy), *marked(found), under)
 
 
 def _lead(found: Assessment, policy: Policy) -> str:
@@ -125,15 +122,14 @@ def _beside(found: Assessment, policy: Policy) -> Iterator[str]:
 
 def public_sections(found: Assessment, policy: Policy) -> list[Section]:
     """Return the sections of the page; those that have nothing to say are left out."""
-    parts = (
+    parts: tuple[tuple[str, Iterable[Block]], ...] = (
         ("What was assessed", _what(found)),
         ("How the file was protected", _how(found, policy)),
         ("The risk", _risk(found, policy)),
         ("Information loss", _loss(found, policy)),
-        ("What was not assessed", iter([Points(NOT_ASSESSED)])),
+        ("What was not assessed", [Points(NOT_ASSESSED)]),
     )
-    listed = [Section(title, tuple(blocks)) for title, blocks in parts]
-    return [section for section in listed if section.blocks]
+    return filled(parts)
 
 
 def _what(found: Assessment) -> Iterator[Block]:

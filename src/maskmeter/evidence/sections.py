@@ -1,4 +1,4 @@
-"""The agency's report: the first screen with the decision, and the sections below it."""
+"""The sections of the agency's report, below its first screen."""
 
 from __future__ import annotations
 
@@ -10,29 +10,36 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._plural import counted, plural
 from maskmeter._views import SIZES
-from maskmeter.evidence.assessment import DRIVING, HALF, MOST_KEYS
-from maskmeter.evidence.choices import choice_blocks, map_figure, target_line
+from maskmeter.evidence.assessment import HALF, MOST_KEYS
+from maskmeter.evidence.choices import choice_blocks
 from maskmeter.evidence.records import record_blocks
 from maskmeter.evidence.words import (
     GLOSSARY,
     NOT_ASSESSED,
-    TONES,
     assumptions,
-    headline,
     matches,
     percent,
-    reservations,
+    reduction,
     sampling,
     spoken_interval,
     steps_in_words,
-    target_sentence,
     titled,
 )
-from maskmeter.page import Beside, Fact, Figure, Fold, Points, Section, Table, Terms, Text, Top
+from maskmeter.page import (
+    Beside,
+    Figure,
+    Fold,
+    Points,
+    Section,
+    Table,
+    Terms,
+    Text,
+    filled,
+)
 from maskmeter.risk import EstimatedRisk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from maskmeter.evidence.assessment import Assessment
     from maskmeter.manykeys import KeySubset
@@ -46,99 +53,9 @@ _FEW = 20  # records of a group, which a matrix of its own then nearly describes
 _SHORT = 12  # rows that a table may have and stay open
 
 
-def top(found: Assessment) -> Top:
-    """Return the first screen: the decision, the risk before and after, and the keys behind it."""
-    mark = found.mark
-    return Top(
-        headline(found),
-        f"Target {mark}" if mark and found.assessable else (mark or "").capitalize(),
-        "" if mark is None else TONES[mark],
-        " ".join([*target_sentence(found), *_unmet(found), *reservations(found)]),
-        tuple(_facts(found)) if found.assessable else (),
-        (_first(found),) if found.assessable else (),
-    )
-
-
-def _unmet(found: Assessment) -> list[str]:
-    """Return why no useful release was found, where one was looked for."""
-    return [found.choice] if found.choice and not found.met and found.assessable else []
-
-
-def _facts(found: Assessment) -> Iterator[Fact]:
-    """Yield the figures of the first screen."""
-    worst = found.worst
-    now = "Matches" if worst.before is None else "Matches after"
-    if worst.before is not None:
-        yield _fact("Matches before", worst.before)
-    yield _fact(now, worst.risk)
-    if found.target is not None:
-        most = found.target.most(worst.risk.base)
-        yield Fact("Target", f"at most {matches(most)}", str(found.target))
-    if found.release is not None:
-        share = percent(float(found.release.changed.mean()))
-        yield Fact("Records changed", share, f"of {len(found.released):,}")
-    if found.loss is not None:
-        number = len(found.options.tables if found.options and found.chosen else found.tables)
-        tables = f"mean over {counted(number, 'table')}"
-        yield Fact("Information loss", f"{found.loss:.1f}%", tables)
-
-
-def _fact(name: str, risk: Risk) -> Fact:
-    sure = "exact" if risk.interval is None else f"interval {spoken_interval(risk)}"
-    note = f"{sure}; {percent(risk.share)} of {risk.uniques:,} uniques"
-    return Fact(name, matches(risk.total), note)
-
-
-def _first(found: Assessment) -> Block:
-    """Return the picture of the first screen, beside it the keys that drive the risk."""
-    picture, keys = _picture(found), _driving(found)
-    return picture if keys is None else Beside(picture, keys)
-
-
-def _picture(found: Assessment) -> Figure:
-    """Return the map of the candidates, or where there are none the risk before and after."""
-    if found.options is not None:
-        uniques = None if len(found.scenarios) > 1 else found.worst.risk.base
-        line = target_line(found.options, found.target, uniques)
-        return map_figure(found.options, chosen=found.chosen, target=line)
-    rows = []
-    for name, risk in found.named:
-        low, high = risk.interval or (risk.total, risk.total)
-        rows.append((name, risk.total, low, high))
-    aim = None if found.target is None else found.target.most(found.worst.risk.base)
-    drawn = chart.intervals(
-        pl.DataFrame(rows, schema=["name", "risk", "low", "high"], orient="row"),
-        x="Expected correct matches",
-        title="Expected correct matches",
-        subtitle="with the approximate 95 % interval"
-        if isinstance(found.worst.risk, EstimatedRisk)
-        else "exact: the population is known",
-        target=aim,
-    )
-    return Figure("Expected correct matches among the unique records", drawn)
-
-
-def _driving(found: Assessment) -> Table | None:
-    """Return the three keys that carry most of the risk, if each was left out in turn."""
-    worst = found.worst
-    if worst.without_one is None or not worst.left_out or not worst.risk.uniques:
-        return None
-    whole = worst.without_one.subsets[0]
-    left = worst.driving[:DRIVING]
-    rows = tuple(
-        (titled(found.released, key), matches(one.risk), _taken(one, whole)) for key, one in left
-    )
-    head = ("key", "matches without it", "reduction")
-    return Table("The keys that drive the risk", head, rows)
-
-
-def _taken(one: KeySubset, whole: KeySubset) -> str:
-    return percent(1 - one.risk / whole.risk if whole.risk else 0.0)
-
-
 def sections(found: Assessment) -> list[Section]:
     """Return the sections below the first screen; those that have nothing to say are left out."""
-    parts = (
+    parts: tuple[tuple[str, Iterable[Block]], ...] = (
         ("The risk", _risk(found)),
         ("How the file was protected", _how(found)),
         ("What was assessed", _what(found)),
@@ -147,11 +64,10 @@ def sections(found: Assessment) -> list[Section]:
         ("Information loss", _loss(found)),
         ("The releases compared", choice_blocks(found)),
         ("The model behind the estimate", _model(found)),
-        ("What was not assessed", iter([Points(NOT_ASSESSED)])),
-        ("Glossary", iter([Fold("What the words mean", (Terms(GLOSSARY),))])),
+        ("What was not assessed", [Points(NOT_ASSESSED)]),
+        ("Glossary", [Fold("What the words mean", (Terms(GLOSSARY),))]),
     )
-    listed = [Section(title, tuple(blocks)) for title, blocks in parts]
-    return [section for section in listed if section.blocks]
+    return filled(parts)
 
 
 def _what(found: Assessment) -> Iterator[Block]:
@@ -308,7 +224,8 @@ def _keys(found: Assessment) -> Iterator[Block]:
         " matters more."
     )
     rows = tuple(
-        (named[key], f"{one.uniques:,}", matches(one.risk), _taken(one, whole)) for key, one in left
+        (named[key], f"{one.uniques:,}", matches(one.risk), reduction(one, whole))
+        for key, one in left
     )
     head = ("key left out", "unique records", "correct matches", "reduction")
     yield Beside(_dots(left, whole, named), Table("The risk without one key", head, rows))

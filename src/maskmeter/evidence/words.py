@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from maskmeter.evidence.assessment import Assessment, ScenarioRisk
+    from maskmeter.manykeys import KeySubset
     from maskmeter.microdata import Microdata
     from maskmeter.perturb import Release
     from maskmeter.perturb.step import Step
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # What colour each mark of a target has.
-TONES = {"met": "good", "met at the estimate only": "", "not met": "bad", "not assessable": "bad"}
+_TONES = {"met": "good", "met at the estimate only": "", "not met": "bad", "not assessable": "bad"}
 
 
 def matches(number: float) -> str:
@@ -47,10 +48,23 @@ def percent(share: float) -> str:
     return f"{figure:.1f}".removesuffix(".0") + "%"
 
 
+def reduction(one: KeySubset, whole: KeySubset) -> str:
+    """Return which share of the risk with all keys goes when one of them is not known."""
+    return percent(1 - one.risk / whole.risk if whole.risk else 0.0)
+
+
 def titled(data: Microdata, name: str) -> str:
     """Return a column by its label, with its name behind it."""
     label = data.label(name)
     return name if label == name else f"{label} ({name})"
+
+
+def marked(found: Assessment) -> tuple[str, str]:
+    """Return the mark of a report in words, and its tone; both are empty without a target."""
+    if found.mark is None:
+        return "", ""
+    words = f"Target {found.mark}" if found.assessable else found.mark.capitalize()
+    return words, _TONES[found.mark]
 
 
 def verdict(found: Assessment) -> str:

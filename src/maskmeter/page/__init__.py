@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from maskmeter.chart import DARK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 SEVERAL = 3  # sections, from which on a list of contents helps
 
@@ -125,6 +125,16 @@ class Section:
 
     title: str
     blocks: tuple[Block, ...] = field(default_factory=tuple)
+
+
+def filled(parts: Iterable[tuple[str, Iterable[Block]]]) -> list[Section]:
+    """Return sections of titles and blocks, without those that have nothing to say.
+
+    >>> [section.title for section in filled([("One", [Text("Words.")]), ("Two", [])])]
+    ['One']
+    """
+    listed = [Section(title, tuple(blocks)) for title, blocks in parts]
+    return [section for section in listed if section.blocks]
 
 
 def render(
