@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - pytest and doctest may read the annotations
+from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestItem

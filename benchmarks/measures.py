@@ -13,17 +13,15 @@ import tempfile
 import time
 import tomllib
 import warnings
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+import maskmeter as mm
 
-    import maskmeter as mm
-
-    Values = dict[str, float]
+Values: TypeAlias = dict[str, float]
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,16 +59,16 @@ def imports() -> Values:
 
 def census() -> Values:
     """Time of building the census (hold 5 s)."""
-    import maskmeter as mm  # noqa: PLC0415 - a fresh process for each figure
+    import maskmeter as mm
 
     return {"seconds": best(mm.synthetic_census, times=3)}
 
 
 def counting() -> Values:
     """Time of counting a Parquet file of 14.7 million rows, against bare Polars (hold 1.2x)."""
-    import polars as pl  # noqa: PLC0415 - the same
+    import polars as pl
 
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     make = (
         "import maskmeter as mm, polars as pl, sys;"
@@ -91,7 +89,7 @@ def counting() -> Values:
 
 
 def _paper_sized() -> tuple[mm.Microdata, mm.KeyTable]:
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     people = mm.synthetic_census()
     population = mm.count(people, keys=people.columns)
@@ -100,7 +98,7 @@ def _paper_sized() -> tuple[mm.Microdata, mm.KeyTable]:
 
 
 def _exact(keys: tuple[str, ...]) -> Values:
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     sample, population = _paper_sized()
     errors = mm.Misclassification(
@@ -125,9 +123,9 @@ def exact_six_keys() -> Values:
 
 def exact_thirty_keys() -> Values:
     """Time of exact risk, 30 binary keys, N = 100,000, n = 2,000 (hold 5 s and 1 GB)."""
-    import numpy as np  # noqa: PLC0415 - the same
+    import numpy as np
 
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     theta, p = 0.05, 0.2
     codes: Any = (np.random.default_rng(1).random((100_000, 30)) < p).astype(np.uint8)
@@ -144,7 +142,7 @@ def exact_thirty_keys() -> Values:
 
 
 def _whole_census() -> mm.Microdata:
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     people = mm.synthetic_census()
     return mm.read(people, keys=people.columns, fraction=0.5)
@@ -152,7 +150,7 @@ def _whole_census() -> mm.Microdata:
 
 def pram() -> Values:
     """Time of PRAM of one key of 1.47 million records (hold 0.1 s)."""
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     data = _whole_census()
     return {"seconds": best(lambda: mm.Pram("lad", stay=0.8).apply(data, rng=1))}
@@ -160,7 +158,7 @@ def pram() -> Values:
 
 def swap() -> Values:
     """Time of swapping one key of 1.47 million records (hold 2 s)."""
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     data = _whole_census()
     steps = {
@@ -174,9 +172,9 @@ def swap() -> Values:
 
 def streamed_pram() -> Values:
     """Time of PRAM of 100 million records, in parts, against a bare numpy alias draw (hold 2x)."""
-    import numpy as np  # noqa: PLC0415 - the same
+    import numpy as np
 
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     size, part, parts = 11, 1_000_000, 100
     space = mm.KeySpace([mm.Key("lad", range(size))])
@@ -203,10 +201,10 @@ def streamed_pram() -> Values:
 
 def fit_all_two_way() -> Values:
     """Time of the all-two-way fit, tau2 within 1e-3 of its limit (hold 0.5 s)."""
-    import numpy as np  # noqa: PLC0415 - the same
+    import numpy as np
 
-    import maskmeter as mm  # noqa: PLC0415 - the same
-    from maskmeter.loglinear.result import unadjusted  # noqa: PLC0415 - the same
+    import maskmeter as mm
+    from maskmeter.loglinear.result import unadjusted
 
     sample, _ = _paper_sized()
     taken = best(lambda: mm.fit_loglinear(sample, "all-two-way"), times=3)
@@ -234,7 +232,7 @@ def fit_all_two_way() -> Values:
 
 def search() -> Values:
     """Time of the default search (hold 1 s)."""
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     sample, _ = _paper_sized()
     return {"seconds": best(lambda: mm.search_loglinear(sample), times=3)}
@@ -242,7 +240,7 @@ def search() -> Values:
 
 def forward_search() -> Values:
     """Time of the paper's search to abs(z2) < 1.96 (42 fits; R's loglin takes 10 s: hold 1 s)."""
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     sample, _ = _paper_sized()
     short = partial(mm.search_loglinear, sample, method="forward", enough=1.96)
@@ -252,9 +250,9 @@ def forward_search() -> Values:
 
 def search_of_many_keys() -> Values:
     """Time of the default search of 15,000 records with 12 and with 25 keys."""
-    import numpy as np  # noqa: PLC0415 - the same
+    import numpy as np
 
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     rng, records, found = np.random.default_rng(1), 15_000, {}
     sizes = np.resize([2, 5, 3, 8, 4], 25)
@@ -272,7 +270,7 @@ def search_of_many_keys() -> Values:
 
 def estimate() -> Values:
     """Time of an estimate after a swap, of its interval (hold 0.2 s), and memory (hold 400 MB)."""
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     make = (
         "import maskmeter as mm, sys;"
@@ -292,7 +290,7 @@ def estimate() -> Values:
 
 def bootstrap() -> Values:
     """Time of an interval by 100 searches (hold 60 s)."""
-    import maskmeter as mm  # noqa: PLC0415 - the same
+    import maskmeter as mm
 
     sample, _ = _paper_sized()
     model = mm.search_loglinear(sample)
@@ -301,8 +299,8 @@ def bootstrap() -> Values:
 
 def sixteen_releases() -> Values:
     """Time of the paper's map of sixteen releases, three draws each (hold 30 s)."""
-    import maskmeter as mm  # noqa: PLC0415 - the same
-    from maskmeter.paper.rerun import map_candidates  # noqa: PLC0415 - the same
+    import maskmeter as mm
+    from maskmeter.paper.rerun import map_candidates
 
     sample, population = _paper_sized()
     candidates = map_candidates(sample)
@@ -315,7 +313,7 @@ def sixteen_releases() -> Values:
 
 def paper() -> Values:
     """Time and memory of `maskmeter paper` at full scale (hold 60 s and 2 GB)."""
-    from maskmeter.paper import run_paper  # noqa: PLC0415 - the same
+    from maskmeter.paper import run_paper
 
     with tempfile.TemporaryDirectory() as folder:
         return {"seconds": best(lambda: run_paper().write(folder), times=1)}
@@ -346,8 +344,8 @@ def packages() -> Values:
 
 def _needed(wanted: list[str]) -> dict[str, float]:
     """Return the installed packages that some requirements bring, and their size in bytes."""
-    from packaging.requirements import Requirement  # noqa: PLC0415 - the same
-    from packaging.utils import canonicalize_name  # noqa: PLC0415 - the same
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
 
     found: dict[str, float] = {}
     queue = [Requirement(one) for one in wanted]

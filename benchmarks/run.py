@@ -88,7 +88,7 @@ ELSEWHERE = ("peers",)  # in R, with packages that are not installed here
 def words(name: str, values: dict[str, float]) -> str:
     """Return a figure in words; `about` are seconds, from 10 on in tens, as runs vary."""
     seconds = values.get("seconds", 0.0)
-    about = round(seconds, -1 if seconds >= 10 else 0)  # noqa: PLR2004 - two digits
+    about = round(seconds, -1 if seconds >= 10 else 0)
     more = {"about": about, "ms": 1000 * seconds, "minutes": seconds / 60}
     return ROWS[name][1].format(**values, **more)
 
@@ -117,9 +117,9 @@ def measured(name: str) -> dict[str, float]:
 
 def measure_here(name: str) -> None:
     """Print a figure, measured in this process."""
-    import resource  # noqa: PLC0415 - not on Windows, where the texts can still be compared
+    import resource
 
-    import measures  # noqa: PLC0415 - beside this file, which is all that a fresh process has
+    import measures
 
     values = getattr(measures, name)()
     values["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -141,8 +141,8 @@ def main() -> None:
     if given.here:
         measure_here(given.here)
         return
-    import measures  # noqa: PLC0415 - the same
-    from maskmeter import __version__  # noqa: PLC0415 - the same
+    import measures
+    from maskmeter import __version__
 
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
     usual = [] if given.table else [name for name in here if name not in ON_REQUEST]

@@ -49,7 +49,7 @@ def checks() -> list[Check]:
 
 def measured(check: Check, peer_data: Path | None) -> dict[str, Any]:
     """Return what a check finds, with plain numbers."""
-    from importlib import import_module  # noqa: PLC0415 - rendering needs no checks
+    from importlib import import_module
 
     module, function = check.name.split(".")
     run: Callable[..., dict[str, Any]] = getattr(import_module(f"checks.{module}"), function)
@@ -140,7 +140,7 @@ def main() -> None:
     for check in checks():
         if check.name not in given.only if given.only else not wanted[check.kind]:
             continue
-        from maskmeter import __version__  # noqa: PLC0415 - rendering needs no package
+        from maskmeter import __version__
 
         figures[check.name] = {
             "values": measured(check, given.peer_data),

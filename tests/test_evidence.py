@@ -21,9 +21,10 @@ from maskmeter.errors import without_warnings
 from maskmeter.evidence import assess
 from maskmeter.evidence.figures import Comparison, Figures, encoded, figures
 from maskmeter.evidence.first_screen import top
-from maskmeter.evidence.pack import Settings, write_pack
+from maskmeter.evidence.pack import write_pack
 from maskmeter.evidence.provenance import ProvenanceFile, read_provenance
 from maskmeter.evidence.sections import sections
+from maskmeter.evidence.settings import Settings
 from maskmeter.evidence.words import NOT_ASSESSED, verdict
 from maskmeter.page import Beside, Figure, Fold, Table
 from maskmeter.plan import Plan
@@ -402,7 +403,7 @@ def test_a_release_put_together_by_hand_has_no_provenance(sample, tmp_path):
 
 
 def test_what_a_format_loses_is_kept_with_the_pack(tmp_path):
-    import pyreadstat  # noqa: PLC0415 - only this test writes SPSS
+    import pyreadstat
 
     frame = pl.DataFrame({"sex": [1.0, 2.0] * 50, "lad": [float(n % 5) for n in range(100)]})
     labels = {"sex": {1.0: "Male", 2.0: "Female"}}

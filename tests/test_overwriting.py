@@ -8,7 +8,7 @@ import maskmeter as mm
 from maskmeter.cli.main import commands
 from maskmeter.demo import run_demo
 from maskmeter.evidence.overwriting import check_file, check_pack
-from maskmeter.evidence.pack import Settings
+from maskmeter.evidence.settings import Settings
 from maskmeter.plan.starter import write_starter
 
 PLAN = """

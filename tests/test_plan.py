@@ -217,7 +217,7 @@ def test_what_a_step_cannot_do_is_put_down_to_its_line(survey, tmp_path, entry, 
 
 
 def test_categories_may_be_named_by_their_labels(tmp_path):
-    import pyreadstat  # noqa: PLC0415 - only this test writes SPSS
+    import pyreadstat
 
     frame = pl.DataFrame({"sex": [1.0, 2.0] * 50, "lad": [float(n % 5) for n in range(100)]})
     labels = {"sex": {1.0: "Male", 2.0: "Female"}}

@@ -266,7 +266,7 @@ class TestWriting:
         assert (tmp_path / "protected.csv").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
     def test_the_hash_is_that_of_the_file(self, release, source):
-        from hashlib import sha256  # noqa: PLC0415 - only here
+        from hashlib import sha256
 
         assert release.provenance is not None
         assert release.provenance.input_hash.endswith(sha256(Path(source).read_bytes()).hexdigest())

@@ -116,8 +116,7 @@ __all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are the keys abov
 def __getattr__(name: str) -> object:
     """Fetch a public name where it is first used, so that importing maskmeter is quick."""
     if name not in _HOME:
-        message = f"module 'maskmeter' has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module 'maskmeter' has no attribute {name!r}")
     value = getattr(import_module(f"maskmeter.{_HOME[name]}"), name)
     globals()[name] = value
     return value

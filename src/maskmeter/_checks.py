@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, TypeGuard, get_args
+from typing import Any, TypeGuard, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from maskmeter.errors import DuplicateColumnError, InputError, WeightError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 
 def locked(values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
@@ -46,8 +43,9 @@ def check_choice(value: str, choices: object, *, name: str) -> str:
     """
     offered = get_args(choices)
     if not isinstance(value, str) or value not in offered:
-        message = f"`{name}` must be one of {', '.join(map(repr, offered))}, not {shown(value)}."
-        raise InputError(message)
+        raise InputError(
+            f"`{name}` must be one of {', '.join(map(repr, offered))}, not {shown(value)}."
+        )
     return value
 
 
@@ -58,8 +56,7 @@ def check_fraction(value: object) -> float:
     0.01
     """
     if not is_number(value) or not 0 < float(value) <= 1:
-        message = f"`fraction` must be a number above 0 and at most 1, not {shown(value)}."
-        raise WeightError(message)
+        raise WeightError(f"`fraction` must be a number above 0 and at most 1, not {shown(value)}.")
     return float(value)
 
 
@@ -70,8 +67,9 @@ def check_whole(value: object, *, name: str, least: int) -> int:
     3
     """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        message = f"`{name}` must be a whole number of at least {least}, not {shown(value)}."
-        raise InputError(message)
+        raise InputError(
+            f"`{name}` must be a whole number of at least {least}, not {shown(value)}."
+        )
     return int(value)
 
 
@@ -87,16 +85,14 @@ def check_list(value: object, *, name: str) -> list[Any]:
     [1, 2]
     """
     if not isinstance(value, list | tuple | range) or not value:
-        message = f"`{name}` must be a list with at least one element, not {shown(value)}."
-        raise InputError(message)
+        raise InputError(f"`{name}` must be a list with at least one element, not {shown(value)}.")
     return list(value)
 
 
 def check_progress(value: object) -> None:
     """Raise unless `progress` is callable."""
     if value is not None and not callable(value):
-        message = f"`progress` must be a function of one argument, not {shown(value)}."
-        raise InputError(message)
+        raise InputError(f"`progress` must be a function of one argument, not {shown(value)}.")
 
 
 def is_pair(given: object) -> bool:
@@ -105,7 +101,7 @@ def is_pair(given: object) -> bool:
     >>> is_pair(("lad", "sex")), is_pair("ab")
     (True, False)
     """
-    two = isinstance(given, list | tuple) and len(given) == 2  # noqa: PLR2004 - a pair
+    two = isinstance(given, list | tuple) and len(given) == 2
     return two and all(isinstance(name, str) for name in given)  # type: ignore[attr-defined]
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from maskmeter.errors import OptionalDependencyError
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 def need(module: str, *, extra: str) -> ModuleType:
@@ -20,5 +17,6 @@ def need(module: str, *, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        message = f"This needs {module}: pip install 'maskmeter[{extra}]'."
-        raise OptionalDependencyError(message) from error
+        raise OptionalDependencyError(
+            f"This needs {module}: pip install 'maskmeter[{extra}]'."
+        ) from error

@@ -9,14 +9,12 @@ from __future__ import annotations
 from hashlib import sha256
 from numbers import Integral
 from secrets import randbits
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 RandomSource: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -34,8 +32,7 @@ def seed_of(rng: RandomSource) -> int:
     """
     if isinstance(rng, Integral) and not isinstance(rng, bool):
         if rng < 0:
-            message = "`rng` must not be a negative number."
-            raise InputError(message)
+            raise InputError("`rng` must not be a negative number.")
         return int(rng)
     if rng is None:
         return randbits(_BITS)
@@ -43,11 +40,10 @@ def seed_of(rng: RandomSource) -> int:
         return int.from_bytes(rng.generate_state(4, np.uint32).tobytes(), "little")
     if isinstance(rng, np.random.Generator):
         return int.from_bytes(rng.bytes(16), "little")
-    message = (
+    raise InputError(
         "`rng` must be an integer seed, a numpy SeedSequence, a numpy Generator or None,"
         f" not {type(rng).__name__}."
     )
-    raise InputError(message)
 
 
 def generator(seed: int, label: str) -> np.random.Generator:
@@ -67,8 +63,7 @@ def uniforms(seed: int, label: str, *, start: int, stop: int) -> NDArray[np.floa
     True
     """
     if start < 0:
-        message = "`start`, the number of the first record, must not be negative."
-        raise InputError(message)
+        raise InputError("`start`, the number of the first record, must not be negative.")
     skipped = start % _WORDS
     bits = _stream(seed, label).advance(start // _WORDS)
     return np.random.Generator(bits).random(stop - start + skipped)[skipped:]

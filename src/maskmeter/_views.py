@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
 
 from maskmeter import chart
 from maskmeter.chart.svg import picture
@@ -10,10 +13,6 @@ from maskmeter.page import Table
 from maskmeter.page.notebook import fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import polars as pl
-
     from maskmeter.chart.svg import Picture
 
 SIZES = ("1", "2", "3", "4", "5 or more")  # of cells, in records
@@ -43,7 +42,7 @@ class InWords:
         lead, *notes = self.summary().splitlines() or [""]
         return fragment(lead, tuple(self._tables()), self._picture(), notes)
 
-    def _drawn(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def _drawn(self) -> Any:
         """Return the chart that notebooks show."""
         return self.plot()  # type: ignore[attr-defined]
 
@@ -82,7 +81,7 @@ def _filled(frame: pl.DataFrame, name: str) -> bool:
     return name in frame.columns and any(_cell(value, "") for value in frame[name])
 
 
-def _cell(value: Any, how: str) -> str:  # noqa: ANN401 - whatever a frame holds
+def _cell(value: Any, how: str) -> str:
     """Return a value as a table shows it; nothing for what is missing or not a number."""
     if value is None or value != value:  # noqa: PLR0124 - NaN
         return ""
@@ -104,9 +103,9 @@ def cell_table(counts: Mapping[str, tuple[int, ...]]) -> Table:
     return Table("", ("in cells of", *SIZES), rows)
 
 
-def cell_chart(unit: str, counts: Mapping[str, tuple[int, ...]]) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+def cell_chart(unit: str, counts: Mapping[str, tuple[int, ...]]) -> Any:
     """Return an Altair chart of how many records are in cells of each size, in one file or two."""
-    import polars as pl  # noqa: PLC0415 - loaded once a chart is asked for
+    import polars as pl
 
     frame = pl.DataFrame({"size": SIZES} | {name: list(one) for name, one in counts.items()})
     told = "; ".join(

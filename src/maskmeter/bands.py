@@ -5,27 +5,23 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter._checks import is_number, shown
 from maskmeter._plural import counted, plural
 from maskmeter.errors import CategoryError, InputError, ManyCategoriesWarning
+from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.statistical import number_of, plain
+from maskmeter.frames import Opened
+from maskmeter.keys import Key, KeySpace
 from maskmeter.numeric import parsed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.formats.codebook import Codebook
-    from maskmeter.frames import Opened
-    from maskmeter.keys import Key, KeySpace
 
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)?([.,]\d*)?(e[+-]?\d+)?")
 
@@ -41,23 +37,22 @@ def check_bands(bands: Bands | None, keys: Sequence[str]) -> dict[str, list[floa
     if bands is None:
         return {}
     if not isinstance(bands, dict):
-        message = (
+        raise InputError(
             f"`bands` must be a dictionary of lower bounds, such as {{'age': [0, 16, 65]}}, not"
             f" {shown(bands)}."
         )
-        raise InputError(message)
     return {name: _bounds(name, bounds, keys) for name, bounds in bands.items()}
 
 
 def _bounds(name: str, bounds: object, keys: Sequence[str]) -> list[float]:
     if name not in keys:
-        message = f"`bands` names {shown(name)}, which is not one of the keys. Name a key."
-        raise InputError(message)
+        raise InputError(f"`bands` names {shown(name)}, which is not one of the keys. Name a key.")
     listed = list(bounds) if isinstance(bounds, list | tuple | range | np.ndarray) else []
     fit = all(is_number(bound) and math.isfinite(bound) for bound in listed)
-    if len(listed) < 2 or not fit or any(a >= b for a, b in pairwise(listed)):  # noqa: PLR2004 - a key must tell records apart
-        message = f"`bands` of {name!r} must list at least two lower bounds, from low to high."
-        raise InputError(message)
+    if len(listed) < 2 or not fit or any(a >= b for a, b in pairwise(listed)):
+        raise InputError(
+            f"`bands` of {name!r} must list at least two lower bounds, from low to high."
+        )
     return [plain(float(bound)) for bound in listed]  # type: ignore[misc]
 
 
@@ -102,19 +97,17 @@ def banded(
         present = ~np.isnan(numbers)
         infinite = int(weight[np.isinf(numbers)].sum())
         if infinite:
-            message = (
+            raise CategoryError(
                 f"{counted(infinite, 'value')} of {name!r} {plural(infinite, 'is', 'are')} infinite"
                 " and in no band. Recode infinite values first."
             )
-            raise CategoryError(message)
         below = int(weight[present & (numbers < bounds[0])].sum())
         if below:
-            message = (
+            raise CategoryError(
                 f"{below:,} of {counted(int(weight.sum()), 'record')} {plural(below, 'has', 'have')} a value"
                 f" of {name!r} below the first"
                 f" bound, {bounds[0]}. Lower the bound, or declare these codes missing."
             )
-            raise CategoryError(message)
         texts = band_texts(bounds)
         place = np.searchsorted(bounds, np.where(present, numbers, bounds[0]), side="right") - 1
         values = [texts[at] if there else None for at, there in zip(place, present, strict=True)]
@@ -135,14 +128,12 @@ def _numbers(column: nw.Series[Any], source: Opened) -> NDArray[np.float64]:
         wrong = int(np.isnan(parsed_numbers).sum()) - absent
         if not wrong:
             return parsed_numbers
-        message = (
+        raise CategoryError(
             f"{counted(wrong, 'value')} of {name!r} {plural(wrong, 'is not a number', 'are not numbers')}."
             " Only numbers can be put into bands."
         )
-        raise CategoryError(message)
     kind = type(column.dtype).__name__
-    message = f"Column {name!r} cannot be put into bands: it holds {kind}, not numbers."
-    raise CategoryError(message)
+    raise CategoryError(f"Column {name!r} cannot be put into bands: it holds {kind}, not numbers.")
 
 
 def _ordered(

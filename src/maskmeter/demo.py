@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from maskmeter._random import RandomSource, seed_of
 from maskmeter.errors import FileError, without_warnings
+from maskmeter.evidence import Pack
 from maskmeter.evidence.assessment import approximations
 from maskmeter.evidence.jobs import run_find, settings_of
 from maskmeter.evidence.overwriting import check_pack
-from maskmeter.evidence.pack import Settings
+from maskmeter.evidence.settings import Settings
 from maskmeter.formats.atomic import check_folder, whole
+from maskmeter.perturb import Release
 from maskmeter.plan import read_plan, read_task
-from maskmeter.risk import exact_risk
+from maskmeter.risk import Risk, exact_risk
+from maskmeter.riskutility import FoundRelease
 from maskmeter.simulate import PAPER_SIZE, bernoulli_sample, synthetic_census
-from maskmeter.table import count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from maskmeter.evidence import Pack
-    from maskmeter.perturb import Release
-    from maskmeter.risk import Risk
-    from maskmeter.riskutility import FoundRelease
-    from maskmeter.table import KeyTable
+from maskmeter.table import KeyTable, count
 
 FRACTION = 0.01
 SURVEY, PLAN, EVIDENCE = "survey.csv", "plan.toml", "evidence"

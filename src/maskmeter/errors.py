@@ -7,14 +7,11 @@ counted, and what the caller typed may be echoed.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from maskmeter._plural import counted, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 
 class MaskmeterError(Exception):
@@ -52,7 +49,7 @@ class ColumnNotFoundError(MaskmeterError, LookupError):
         if not listed:
             super().__init__(f"No {what} named {name!r} among {len(columns):,}.{hint}")
             return
-        offer = ", ".join(columns[:12]) + (", ..." if len(columns) > 12 else "")  # noqa: PLR2004 - one line of names
+        offer = ", ".join(columns[:12]) + (", ..." if len(columns) > 12 else "")
         super().__init__(f"No {what} named {name!r}; there are {offer}.{hint}")
 
 

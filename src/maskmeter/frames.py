@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars.exceptions import PanicException
 
 from maskmeter import formats
@@ -22,19 +24,11 @@ from maskmeter.errors import (
     InputError,
     MissingValuesError,
 )
-from maskmeter.formats.codebook import EMPTY
+from maskmeter.formats.codebook import EMPTY, Codebook
 from maskmeter.formats.dialect import Dialect
 from maskmeter.formats.ordered import declared
 from maskmeter.formats.rebuild import rebuild_values
-from maskmeter.keys import Key, KeySpace, names_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.formats.codebook import Codebook
-    from maskmeter.keys import Codes
+from maskmeter.keys import Codes, Key, KeySpace, names_in
 
 Missing = Literal["refuse", "category"]
 Keys: TypeAlias = "str | KeySpace | Iterable[str | Key] | Any"
@@ -92,8 +86,9 @@ class Opened:
             if name not in columns:
                 raise ColumnNotFoundError(name, columns, listed=listed, named=self.named)
             if not name or name == "*" or (name.startswith("^") and name.endswith("$")):
-                message = f"Rename the column {name!r}: data frames read this name as a pattern."
-                raise InputError(message)
+                raise InputError(
+                    f"Rename the column {name!r}: data frames read this name as a pattern."
+                )
         return names
 
     @property
@@ -121,7 +116,7 @@ class Opened:
         return _careful(lambda: frame.collect(backend="polars"))
 
 
-def load(source: Any) -> nw.DataFrame[Any]:  # noqa: ANN401 - a path or any frame narwhals knows
+def load(source: Any) -> nw.DataFrame[Any]:
     """Return any source as an eager frame: the user's own kind, Polars for files and lazy engines."""
     return opened(source).load()
 
@@ -136,22 +131,19 @@ def listed_keys(keys: Keys, source: Opened) -> list[str | Key]:
         return list(keys.keys)
     keys = names_in(keys, source.columns) if isinstance(keys, str) else keys
     if isinstance(keys, Key):
-        message = f"`keys` must be a list: write keys=[{keys!r}]."
-        raise InputError(message)
+        raise InputError(f"`keys` must be a list: write keys=[{keys!r}].")
     try:
         listed = list(keys)
     except TypeError:
         listed = [None]
     if hasattr(keys, "dtype") or not all(isinstance(key, str | Key) for key in listed):
-        message = (
+        raise InputError(
             '`keys` must be a list of column names or mm.Key objects, or text such as "age,sex".'
         )
-        raise InputError(message)
     names = [_name(key) for key in listed]
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
-        message = f"`keys` names {repeated!r} more than once. Name each key once."
-        raise InputError(message)
+        raise InputError(f"`keys` names {repeated!r} more than once. Name each key once.")
     return listed
 
 
@@ -171,8 +163,7 @@ def encode(
     `rows` says how many records each row stands for, when that is not one.
     """
     if not len(frame):
-        message = "The file or data frame has no records."
-        raise InputError(message)
+        raise InputError("The file or data frame has no records.")
     weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
     pairs = [_encoded(frame, key, missing=missing, rows=weight) for key in keys]
     space = KeySpace(key for key, _ in pairs)
@@ -233,8 +224,9 @@ def _alike(key: Key, wanted: Codes, column: nw.Series[Any], codes: Codes) -> nw.
             values = nw.new_series(key.name, made, kind, backend=column.implementation)
             if values.null_count() == made.count(None):
                 return values[place]
-    message = f"The type of column {key.name!r} cannot store all categories of its key. Convert it to text."
-    raise InputError(message)
+    raise InputError(
+        f"The type of column {key.name!r} cannot store all categories of its key. Convert it to text."
+    )
 
 
 def new_frame(columns: dict[str, NDArray[Any]], *, like: nw.DataFrame[Any]) -> dict[str, Any]:
@@ -243,7 +235,7 @@ def new_frame(columns: dict[str, NDArray[Any]], *, like: nw.DataFrame[Any]) -> d
     return {name: nw.new_series(name, values, backend=backend) for name, values in columns.items()}
 
 
-def opened(source: Any, dialect: Dialect | None = None) -> Opened:  # noqa: ANN401 - a path or any frame narwhals knows
+def opened(source: Any, dialect: Dialect | None = None) -> Opened:
     """Return any source of records, not yet read where that can wait."""
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
@@ -253,17 +245,16 @@ def opened(source: Any, dialect: Dialect | None = None) -> Opened:  # noqa: ANN4
     return Opened(_framed(source))
 
 
-def _framed(source: Any) -> Frame:  # noqa: ANN401 - any frame narwhals knows
+def _framed(source: Any) -> Frame:
     """Return a frame of any kind as one of narwhals."""
     try:
         frame: Frame = nw.from_native(source)
         names = frame.collect_schema().names()
     except TypeError:
-        message = (
+        raise InputError(
             f"Cannot read an object of type {type(source).__name__}. Give the path of a file, or a"
             " data frame (Polars, pandas, PyArrow or another that narwhals supports)."
-        )
-        raise InputError(message) from None
+        ) from None
     except nw.exceptions.DuplicateError:
         names = getattr(source, "column_names", None) or source.columns  # Arrow, else pandas
         check_distinct(str(name) for name in names)
@@ -271,8 +262,7 @@ def _framed(source: Any) -> Frame:  # noqa: ANN401 - any frame narwhals knows
     except (Exception, PanicException):  # noqa: BLE001 - whatever a lazy engine raises may quote a record
         raise InputError(_UNUSABLE) from None
     if not all(isinstance(name, str) for name in names):
-        message = "Column names must be text. Rename the columns of the data frame."
-        raise InputError(message)
+        raise InputError("Column names must be text. Rename the columns of the data frame.")
     check_distinct(names)
     return frame
 
@@ -308,8 +298,9 @@ def _encoded(
     distinct = _careful(present.unique, nested)
     observed = _careful(distinct.to_list, nested)
     if column.dtype.is_temporal() and len(set(observed)) < len(distinct):
-        message = f"Column {name!r} holds times finer than a microsecond. Round them first."
-        raise CategoryError(message)
+        raise CategoryError(
+            f"Column {name!r} holds times finer than a microsecond. Round them first."
+        )
     if isinstance(key, str):
         categories = declared(column) or _sorted(observed, name, nested)
         key = Key(name, [*categories, None] if absent.any() else categories)
@@ -323,11 +314,10 @@ def _encoded(
 def _missing_code(key: Key) -> int:
     code = key.position(None)
     if code < 0:
-        message = (
+        raise CategoryError(
             f"Some records have no value for {key.name!r}, and the given categories do not include"
             ' missing. Count the population with missing="category" too.'
         )
-        raise CategoryError(message)
     return code
 
 
@@ -337,13 +327,12 @@ def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArra
     lost = known.count(-1)
     if lost:
         kind = type(column.dtype).__name__
-        message = (
+        raise CategoryError(
             f"{lost:,} of the {counted(len(observed), 'distinct value')} of {key.name!r}"
             f" {plural(lost, 'is', 'are')} not among its {key.size} categories. This column holds"
             f" {kind}; text never matches numbers, and a CSV holds only text. Give sample and"
             " population in the same format, or list all categories."
         )
-        raise CategoryError(message)
     try:
         return column.replace_strict(observed, known, return_dtype=nw.Int64).to_numpy()
     except Exception:  # noqa: BLE001 - some engines cannot match some types: do it value by value
@@ -357,5 +346,6 @@ def _sorted(values: list[Any], name: str, nested: str) -> list[Hashable]:
         return sorted(distinct)
     except TypeError:
         kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-        message = f"Values of {name!r} have types that cannot be sorted together ({kinds}). Convert them to text."
-        raise CategoryError(message) from None
+        raise CategoryError(
+            f"Values of {name!r} have types that cannot be sorted together ({kinds}). Convert them to text."
+        ) from None

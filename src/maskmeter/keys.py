@@ -7,12 +7,14 @@ sortable value per cell is needed they are numbered, and the numbers never overf
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import check_distinct, shown
 from maskmeter._plural import counted
@@ -20,10 +22,6 @@ from maskmeter._views import InWords, cell_chart, cell_table, facts
 from maskmeter.errors import CategoryError, ColumnNotFoundError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from maskmeter.page import Table
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
@@ -51,17 +49,18 @@ class Key:
             values = tuple(categories)
             distinct = len(set(values))
         except TypeError:
-            message = f"The categories of {name!r} must be a list of text, numbers or dates."
-            raise CategoryError(message) from None
+            raise CategoryError(
+                f"The categories of {name!r} must be a list of text, numbers or dates."
+            ) from None
         if distinct < len(values):
-            message = f"The categories of {name!r} are not distinct. List each category once."
-            raise CategoryError(message)
-        if len(values) < 2:  # noqa: PLR2004 - a key must tell records apart
-            message = (
+            raise CategoryError(
+                f"The categories of {name!r} are not distinct. List each category once."
+            )
+        if len(values) < 2:
+            raise CategoryError(
                 f"Key {name!r} has {counted(len(values), 'category', 'categories')}; a key needs at least two."
                 " Leave it out of `keys`, or give all its categories with mm.Key(name, categories)."
             )
-            raise CategoryError(message)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "categories", values)
 
@@ -87,10 +86,9 @@ class Key:
         else:
             found = self._code_by_text.get(str(category), -1) if found < 0 else found
         if found < 0:
-            message = (
+            raise CategoryError(
                 f"{shown(category)} is not one of the {self.size} categories of {self.name!r}."
             )
-            raise CategoryError(message)
         return found
 
     def position(self, value: Hashable) -> int:
@@ -126,11 +124,9 @@ class KeySpace:
     def __init__(self, keys: Iterable[Key]) -> None:
         listed = tuple(keys)
         if not all(isinstance(key, Key) for key in listed):
-            message = "A key space needs a list of mm.Key objects."
-            raise CategoryError(message)
+            raise CategoryError("A key space needs a list of mm.Key objects.")
         if not listed:
-            message = "Give at least one key: the columns that an intruder could know."
-            raise CategoryError(message)
+            raise CategoryError("Give at least one key: the columns that an intruder could know.")
         check_distinct(key.name for key in listed)
         object.__setattr__(self, "keys", listed)
 
@@ -185,7 +181,7 @@ class KeySpace:
         """Return the space of some of the keys, in the order given."""
         return KeySpace(self[name] for name in self.chosen(names))
 
-    def number(self, codes: Any) -> CellNumbers:  # noqa: ANN401 - anything array-like
+    def number(self, codes: Any) -> CellNumbers:
         """Return one sortable value per row of codes; equal rows, and only they, share a value.
 
         Integers while K fits in 63 bits, byte strings beyond; both sort, compare and search alike.
@@ -251,7 +247,7 @@ class InCells(InWords):
         one, two, three, four = (size * int((counts == size).sum()) for size in range(1, 5))
         return one, two, three, four, int(counts.sum()) - one - two - three - four
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair chart of how many are in cells of which size."""
         return cell_chart(self._unit, {self._unit: self.cell_sizes})
 
@@ -281,23 +277,20 @@ def combined(codes: Codes, columns: Sequence[int], sizes: Sequence[int]) -> NDAr
     return np.ravel_multi_index([codes[:, c] for c in columns], sizes)
 
 
-def check_codes(codes: Any, space: KeySpace) -> Codes:  # noqa: ANN401 - anything a caller may pass
+def check_codes(codes: Any, space: KeySpace) -> Codes:
     """Return an array of codes, a row per record or cell and a column per key.
 
     >>> check_codes([[0], [1]], KeySpace([Key("sex", ["f", "m"])])).shape
     (2, 1)
     """
     array = np.asarray(codes)
-    if array.ndim != 2 or array.shape[1] != len(space.keys):  # noqa: PLR2004 - rows and columns
-        message = (
+    if array.ndim != 2 or array.shape[1] != len(space.keys):
+        raise InputError(
             f"Category codes must have {counted(len(space.keys), 'column')}, one per key,"
             " like `codes` of a sample."
         )
-        raise InputError(message)
     if not np.issubdtype(array.dtype, np.integer):
-        message = "Category codes must be whole numbers, like `codes` of a sample."
-        raise InputError(message)
+        raise InputError("Category codes must be whole numbers, like `codes` of a sample.")
     if array.size and (array.min() < 0 or (array.max(axis=0) >= np.array(space.sizes)).any()):
-        message = "Some codes are negative or too large for their key."
-        raise CategoryError(message)
+        raise CategoryError("Some codes are negative or too large for their key.")
     return array

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -25,17 +26,11 @@ from maskmeter.errors import InputError, without_warnings
 from maskmeter.keys import Key, KeySpace
 from maskmeter.loglinear import search_loglinear
 from maskmeter.microdata import Microdata
-from maskmeter.misclassification import Misclassification, seen_through
+from maskmeter.misclassification import Mechanism, Misclassification, seen_through
 from maskmeter.perturb import Release
-from maskmeter.risk import approximate_risk, estimate_risk, exact_risk
+from maskmeter.risk import Risk, approximate_risk, estimate_risk, exact_risk
 from maskmeter.risk.uniques import check_counts, check_data, known_mechanism
 from maskmeter.table import KeyTable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from maskmeter.misclassification import Mechanism
-    from maskmeter.risk import Risk
 
 Subsets = Literal["nested", "all", "drop-one"]
 
@@ -119,7 +114,7 @@ class KeyCurve(InWords):
             )
         return "\n".join(lines)
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair chart of the risk against the number of keys."""
         frame = self.to_frame()
         varied = frame["theta"].is_not_nan().any()
@@ -168,8 +163,9 @@ def binary_keys_experiment(
     check_progress(progress)
     most = max(check_whole(one, name="keys", least=1) for one in check_list(keys, name="keys"))
     if not is_number(p) or not 0 < p < 1 or sample > population:
-        message = "`p` must be between 0 and 1, and the sample no larger than the population."
-        raise InputError(message)
+        raise InputError(
+            "`p` must be between 0 and 1, and the sample no larger than the population."
+        )
     matrices = {theta: _binary_matrix(theta, p) for theta in check_list(thetas, name="thetas")}
     seed = seed_of(rng)
     words = [uniforms(seed, f"key {c}", start=0, stop=population) for c in range(most)]
@@ -197,7 +193,7 @@ def risk_by_keys(
     *,
     subsets: Subsets = "nested",
     order: str | Sequence[str] | None = None,
-    misclassification: Any = None,  # noqa: ANN401 - as for exact_risk
+    misclassification: Any = None,
     progress: Callable[[KeySubset], object] | None = None,
 ) -> KeyCurve:
     """Return the risk of a file when an intruder knows only some of its keys.
@@ -276,8 +272,7 @@ def _ordered(data: Microdata, order: str | Sequence[str] | None) -> tuple[str, .
     listed = data.space.chosen(order) if isinstance(order, str) else order
     names = data.space.names if listed is None else tuple(check_list(listed, name="order"))
     if len(set(names)) < len(names):
-        message = f"`order` must be a list of different keys, not {shown(order)}."
-        raise InputError(message)
+        raise InputError(f"`order` must be a list of different keys, not {shown(order)}.")
     for name in names:
         data.space.index(name)
     return names
@@ -293,11 +288,10 @@ def _chosen(names: tuple[str, ...], subsets: Subsets) -> Iterator[tuple[str, ...
             yield from (tuple(one for one in names if one != left_out) for left_out in names)
         return
     if 2 ** len(names) > _MOST_SUBSETS:
-        message = (
+        raise InputError(
             f"{len(names)} keys have {2 ** len(names) - 1:,} subsets; at most {_MOST_SUBSETS:,} can be"
             ' assessed. Name fewer keys in `order`, or use subsets="nested".'
         )
-        raise InputError(message)
     for number in range(1, len(names) + 1):
         yield from combinations(names, number)
 
@@ -330,8 +324,7 @@ def _binary_matrix(theta: float, p: float) -> list[list[float]]:
     """Return P[true, released] of a binary key whose margin it leaves as it is."""
     back = (1 - p) * theta / p if is_number(theta) else float("nan")
     if not 0 <= back <= 1:
-        message = (
+        raise InputError(
             f"Each of `thetas` must be between 0 and {min(1.0, p / (1 - p)):g} when p is {p:g}."
         )
-        raise InputError(message)
     return [[1 - theta, theta], [back, 1 - back]]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter import formats
 from maskmeter._checks import check_choice, check_fraction, locked, shown
@@ -31,18 +33,10 @@ from maskmeter.frames import (
     new_frame,
     opened,
 )
-from maskmeter.keys import InCells, KeySpace, check_codes
+from maskmeter.keys import Codes, InCells, KeySpace, check_codes
 from maskmeter.numeric import check_weights, named_weights
 from maskmeter.origin import Origin, file_hash, warn_if_sorted
 from maskmeter.strata import By, seen_fraction
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +121,9 @@ class Microdata(InCells):
     def with_codes(self, codes: Codes) -> Microdata:
         """Return the same records with other key values."""
         if np.shape(codes) != self.codes.shape:
-            message = f"`codes` must have {counted(len(self), 'row')} (one per record) and {counted(len(self.space.keys), 'column')}."
-            raise InputError(message)
+            raise InputError(
+                f"`codes` must have {counted(len(self), 'row')} (one per record) and {counted(len(self.space.keys), 'column')}."
+            )
         return replace(self, codes=codes)
 
     def project(self, names: str | Sequence[str]) -> Microdata:
@@ -175,11 +170,11 @@ class Microdata(InCells):
     def column(self, name: str) -> list[Any]:
         """Return a column of the user's file, a value for each record, none of them missing."""
         if not isinstance(name, str):
-            message = f"Give the name of a column, not {shown(name)}."
-            raise InputError(message)
+            raise InputError(f"Give the name of a column, not {shown(name)}.")
         if self.origin is None:
-            message = f"These records do not come from a file or data frame, so they have no column {name!r}."
-            raise InputError(message)
+            raise InputError(
+                f"These records do not come from a file or data frame, so they have no column {name!r}."
+            )
         frame = self.origin.frame
         if name not in frame.columns:
             named, listed = self.origin.named, self.origin.listed
@@ -187,14 +182,14 @@ class Microdata(InCells):
         values = list(frame[name].to_list())
         missing = sum(value is None or value != value for value in values)  # noqa: PLR0124 - NaN
         if missing:
-            message = (
+            raise InputError(
                 f"{missing:,} of {counted(len(self), 'record')} {plural(missing, 'has', 'have')} no value"
                 f" for {name!r}. Recode or drop {plural(missing, 'it', 'them')} first."
             )
-            raise InputError(message)
         if not all(isinstance(value, Hashable) for value in values):
-            message = f"Column {name!r} must hold text, numbers, dates or booleans, not lists."
-            raise InputError(message)
+            raise InputError(
+                f"Column {name!r} must hold text, numbers, dates or booleans, not lists."
+            )
         return values
 
     def inclusion(self, codes: Codes) -> NDArray[np.float64]:
@@ -210,13 +205,12 @@ class Microdata(InCells):
             return np.full(len(codes), self.fraction)
         if self.weights is not None:
             return np.full(len(codes), len(self) / self.weights.sum())
-        message = (
+        raise WeightError(
             "This risk depends on how the records were sampled."
             " Give `fraction` or `weights` to mm.read."
         )
-        raise WeightError(message)
 
-    def to_frame(self) -> Any:  # noqa: ANN401 - the user's kind of frame
+    def to_frame(self) -> Any:
         """Return the user's columns, in their order and types, with the key values held here.
 
         A pandas frame keeps its index.
@@ -230,7 +224,7 @@ class Microdata(InCells):
 
     def rows_to_frame(
         self, rows: NDArray[np.int64], *, before: dict[str, Any], after: dict[str, Any]
-    ) -> Any:  # noqa: ANN401 - the user's kind of frame
+    ) -> Any:
         """Return the keys of some records between other columns, in the user's kind of frame.
 
         A pandas frame has the index that the user gave these very records.
@@ -240,16 +234,15 @@ class Microdata(InCells):
         columns = {**first, **{name: keys[name] for name in keys.columns}, **last}
         return keys.with_columns(*columns.values()).select(*columns).to_native()
 
-    def groups_to_frame(self, name: str, rows: NDArray[np.int64], after: dict[str, Any]) -> Any:  # noqa: ANN401 - the user's kind of frame
+    def groups_to_frame(self, name: str, rows: NDArray[np.int64], after: dict[str, Any]) -> Any:
         """Return a row per group of records, named by a column of one of them, before other columns.
 
         The frame is of the user's kind. In pandas its index is 0, 1, ...: a group is no record.
         """
         if self.origin is None or name in after:
-            message = (
+            raise InputError(
                 f"The result has a column {name!r} of its own. Rename your column of that name."
             )
-            raise InputError(message)
         kept = nw.maybe_reset_index(self.origin.frame.select(name)[rows])
         return kept.with_columns(*new_frame(after, like=kept).values()).to_native()
 
@@ -312,7 +305,7 @@ class Microdata(InCells):
 
 
 def read(
-    source: Any,  # noqa: ANN401 - a path or any frame narwhals knows
+    source: Any,
     keys: Keys,
     *,
     fraction: float | By[float] | None = None,
@@ -382,5 +375,4 @@ def read(
 def check_microdata(data: object) -> None:
     """Refuse what was not read."""
     if not isinstance(data, Microdata):
-        message = f"Give a sample (mm.read), not a {type(data).__name__}."
-        raise InputError(message)
+        raise InputError(f"Give a sample (mm.read), not a {type(data).__name__}.")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter._plural import counted, plural
 from maskmeter.errors import ColumnNotFoundError, InputError, WeightError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.formats.dialect import Dialect
-    from maskmeter.frames import Opened
+from maskmeter.formats.dialect import Dialect
+from maskmeter.frames import Opened
 
 
 def named_weights(frame: nw.DataFrame[Any], column: str, given: Opened) -> NDArray[np.float64]:
@@ -24,37 +21,32 @@ def named_weights(frame: nw.DataFrame[Any], column: str, given: Opened) -> NDArr
     try:
         check_weights(weights, len(frame))
     except WeightError as error:
-        message = f"Column {column!r} cannot hold weights. {error}"
-        raise WeightError(message) from None
+        raise WeightError(f"Column {column!r} cannot hold weights. {error}") from None
     return weights
 
 
 def check_weights(weights: NDArray[np.float64], records: int) -> None:
     """Refuse weights that are not positive numbers, or do not stand for a population."""
     if weights.shape != (records,):
-        message = f"`weights` must hold one number per record, {records:,} in all."
-        raise WeightError(message)
+        raise WeightError(f"`weights` must hold one number per record, {records:,} in all.")
     bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
     if bad:
-        message = (
+        raise WeightError(
             f"{bad:,} of {counted(records, 'weight')} {plural(bad, 'is', 'are')} missing, not positive or"
             f" not {plural(bad, 'a number', 'numbers')}."
             " Every record needs a weight above 0."
         )
-        raise WeightError(message)
     if weights.sum() < records:
-        message = (
+        raise WeightError(
             "The weights sum to less than the number of records. A weight must be the number of"
             " population units that a record represents."
         )
-        raise WeightError(message)
 
 
 def _numbers(frame: nw.DataFrame[Any], name: str, source: Opened) -> NDArray[np.float64]:
     """Return a column of numbers; what is missing or not a number is NaN."""
     if not isinstance(name, str):
-        message = f"`weights` must be the name of a column, not a {type(name).__name__}."
-        raise WeightError(message)
+        raise WeightError(f"`weights` must be the name of a column, not a {type(name).__name__}.")
     if name not in frame.columns:
         raise ColumnNotFoundError(name, frame.columns, listed=False, named=source.named)
     column = frame[name]
@@ -62,8 +54,7 @@ def _numbers(frame: nw.DataFrame[Any], name: str, source: Opened) -> NDArray[np.
         return parsed(column, source.dialect)
     if not column.dtype.is_numeric():
         kind = type(column.dtype).__name__
-        message = f"Column {name!r} cannot hold weights: it holds {kind}, not numbers."
-        raise WeightError(message)
+        raise WeightError(f"Column {name!r} cannot hold weights: it holds {kind}, not numbers.")
     return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
 
 
@@ -73,11 +64,10 @@ def parsed(column: nw.Series[Any], dialect: Dialect) -> NDArray[np.float64]:
     if _decimal(text, column.name, dialect) == ",":
         points = int(text.str.contains(".", literal=True).sum())
         if points:
-            message = (
+            raise InputError(
                 f"{counted(points, 'value')} of {column.name!r} {plural(points, 'has', 'have')} a point, but the decimal mark is a"
                 ' comma (decimal=","). Remove points between thousands from the file.'
             )
-            raise InputError(message)
         text = text.str.replace(",", ".", literal=True)
     return text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
@@ -90,9 +80,8 @@ def _decimal(text: pl.Series, name: str, dialect: Dialect) -> str:
     if not len(commas) or text.str.contains(".", literal=True).any():
         return "."
     if commas.str.contains(r"^[+-]?\d{1,3}(,\d{3})+$").all():
-        message = (
+        raise InputError(
             f"Cannot tell whether commas in {name!r} separate thousands or are decimal marks. Give"
             ' decimal="," if they are decimal marks; otherwise remove them from the file.'
         )
-        raise InputError(message)
     return ","

@@ -5,20 +5,16 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from hashlib import file_digest
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from maskmeter.errors import FileError, SortedRecordsWarning
 from maskmeter.formats.scanned import Source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import narwhals.stable.v2 as nw
-
-    from maskmeter.frames import Opened
-    from maskmeter.keys import Codes, KeySpace
+from maskmeter.frames import Opened
+from maskmeter.keys import Codes, KeySpace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,8 +52,7 @@ class Origin:
     def check_unchanged(self) -> Path:
         """Return the path of the file, which must be as it was when it was read."""
         if self.path is None or not self.path.is_file() or _state(self.path) != self.state:
-            message = f"{str(self.path)!r} has changed since it was read. Read it again."
-            raise FileError(message)
+            raise FileError(f"{str(self.path)!r} has changed since it was read. Read it again.")
         return self.path
 
 

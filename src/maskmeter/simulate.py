@@ -6,20 +6,17 @@ activity depend on age and sex, age and place on ethnic group, activity on place
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter._checks import check_fraction, check_whole
 from maskmeter._random import RandomSource, seed_of, uniforms
 from maskmeter.frames import load
 from maskmeter.misclassification.alias import AliasTable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 PAPER_SIZE = 1_468_255
 
@@ -120,7 +117,7 @@ def synthetic_census(*, size: int = PAPER_SIZE, rng: RandomSource = 2001) -> pl.
     return pl.DataFrame({name: _labelled(*column) for name, column in columns.items()})
 
 
-def bernoulli_sample(population: Any, *, fraction: float, rng: RandomSource = None) -> Any:  # noqa: ANN401 - the user's kind of frame
+def bernoulli_sample(population: Any, *, fraction: float, rng: RandomSource = None) -> Any:
     """Return the rows of a frame that are kept, each on its own, with probability `fraction`.
 
     A file is read whole and comes back as a Polars frame.

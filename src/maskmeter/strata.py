@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._plural import counted
 from maskmeter.errors import CategoryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes, KeySpace
+from maskmeter.keys import Codes, KeySpace
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -77,19 +72,19 @@ class By(Generic[T]):
                 continue
             place = tuple(key.code(part) for key, part in zip(keys, at, strict=True))
             if table[place] >= 0:
-                message = f"mm.by({', '.join(map(repr, self.keys))}) names a category twice. Name each once."
-                raise CategoryError(message)
+                raise CategoryError(
+                    f"mm.by({', '.join(map(repr, self.keys))}) names a category twice. Name each once."
+                )
             table[place] = len(values)
             values.append(value)
         left = table < 0
         if not left.any():
             return table, values
         if isinstance(self.otherwise, _Nothing):
-            message = (
+            raise CategoryError(
                 f"mm.by({', '.join(map(repr, self.keys))}) gives a value for"
                 f" {table.size - int(left.sum())} of {table.size} categories. Add the others, or give otherwise=VALUE."
             )
-            raise CategoryError(message)
         table[left] = len(values)
         return table, [*values, self.otherwise]
 
@@ -127,11 +122,11 @@ def by(
     """
     keys = (key,) if isinstance(key, str) else key
     if not isinstance(keys, tuple) or not all(isinstance(name, str) for name in keys):
-        message = "mm.by takes the name of a key, or a tuple of names."
-        raise CategoryError(message)
+        raise CategoryError("mm.by takes the name of a key, or a tuple of names.")
     if not isinstance(values, Mapping):
-        message = "mm.by takes a dictionary: a value for each category, such as {'north': 0.1}."
-        raise CategoryError(message)
+        raise CategoryError(
+            "mm.by takes a dictionary: a value for each category, such as {'north': 0.1}."
+        )
     listed = tuple((_as_tuple(at, keys), value) for at, value in values.items())
     return By(keys, listed, otherwise)
 
@@ -152,12 +147,13 @@ def by_cell(own: KeySpace, cells: Codes, values: Iterable[T], *, otherwise: T) -
     return By(own.names, tuple(zip(named, values, strict=True)), otherwise, lenient=True)
 
 
-def _as_tuple(at: Any, keys: tuple[str, ...]) -> tuple[Hashable, ...]:  # noqa: ANN401 - a category of any type
+def _as_tuple(at: Any, keys: tuple[str, ...]) -> tuple[Hashable, ...]:
     if len(keys) == 1:
         return (at,)
     if not isinstance(at, tuple) or len(at) != len(keys):
-        message = f"With the keys {keys} each entry of mm.by must be a tuple of {counted(len(keys), 'category', 'categories')}."
-        raise CategoryError(message)
+        raise CategoryError(
+            f"With the keys {keys} each entry of mm.by must be a tuple of {counted(len(keys), 'category', 'categories')}."
+        )
     return at
 
 
@@ -184,5 +180,5 @@ def seen_fraction(
     return by_cell(own, own.codes(cells), shares.tolist(), otherwise=overall)
 
 
-def _same(first: Any, second: Any) -> bool:  # noqa: ANN401 - numbers, matrices or nothing
+def _same(first: Any, second: Any) -> bool:
     return bool(np.array_equal(first, second))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import check_choice, locked
 from maskmeter._plural import counted
@@ -14,14 +16,7 @@ from maskmeter.bands import Bands, banded, check_bands, warn_if_many
 from maskmeter.errors import InputError
 from maskmeter.formats.dialect import Dialect
 from maskmeter.frames import COUNT, Keys, Missing, encode, listed_keys, opened
-from maskmeter.keys import InCells, Key, KeySpace, check_codes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import CellNumbers, Codes
+from maskmeter.keys import CellNumbers, Codes, InCells, Key, KeySpace, check_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +32,7 @@ class KeyTable(InCells):
     def __post_init__(self) -> None:
         """Check the counts, and make the arrays read-only."""
         if np.shape(self.cells) != np.shape(self.counts) or np.min(self.counts, initial=1) < 1:
-            message = "A table needs a count of at least 1 for each of its cells."
-            raise InputError(message)
+            raise InputError("A table needs a count of at least 1 for each of its cells.")
         object.__setattr__(self, "cells", locked(self.cells))
         object.__setattr__(self, "counts", locked(self.counts))
 
@@ -161,18 +155,17 @@ class KeyTable(InCells):
         """
         limit = 1 << 28
         if self.space.size > limit:
-            message = (
+            raise InputError(
                 f"The dense table would have {self.space.size:,} cells; at most {limit:,} fit in"
                 " memory. Project it on fewer keys first."
             )
-            raise InputError(message)
         table = np.zeros(self.space.size, dtype=np.int64)
         table[self.cells] = self.counts
         return table.reshape(self.space.sizes)
 
 
 def count(
-    source: Any,  # noqa: ANN401 - a path or any frame
+    source: Any,
     keys: Keys,
     *,
     missing: Missing = "refuse",

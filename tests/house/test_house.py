@@ -19,7 +19,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # The flow of data: a module imports only from modules before it.
 FLOW = [
-    "_plural", "errors", "_optional", "_checks", "_random", "chart", "page", "_views", "keys", "strata", "formats", "frames", "numeric", "bands", "origin", "microdata",
+    "_plural", "types", "errors", "_optional", "_checks", "_random", "chart", "page", "_views", "keys", "strata", "formats", "frames", "numeric", "bands", "origin", "microdata",
     "table", "misclassification", "perturb", "loglinear", "risk", "utility", "riskutility", "manykeys", "simulate", "paper", "plan", "evidence", "demo", "cli", "__main__",
 ]  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, copysign, expm1, floor, log1p, log10
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,6 @@ from maskmeter.chart.labels import EDGE
 from maskmeter.chart.look import at_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import altair as alt
 
 ROOM = 0.08  # of the axis, beyond its outermost points
@@ -76,7 +75,7 @@ class Scale:
 
     def drawn(self) -> alt.Scale:
         """Return it for a chart: labels were placed for exactly these ends."""
-        import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+        import altair as alt
 
         ends: dict[str, Any] = {"domain": [self.low, self.high], "nice": False, "zero": False}
         if self.unit is None:
@@ -85,7 +84,7 @@ class Scale:
 
     def axis(self) -> alt.Axis:
         """Return its ticks for a chart."""
-        import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+        import altair as alt
 
         if self.unit is None:
             return alt.Axis(tickCount=6, offset=EDGE)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
-from maskmeter.chart.look import CHOSEN, INK, SOFT, named_rows, titled
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from maskmeter.chart.look import Chart
+from maskmeter.chart.look import CHOSEN, INK, SOFT, Chart, named_rows, titled
 
 
 def intervals(
     frame: pl.DataFrame, *, x: str, title: str, subtitle: str, target: float | None = None
 ) -> Chart:
     """Return a row for each `name`: its `risk`, the line from `low` to `high`, and the target."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     base = alt.Chart(frame)
     axis, high = named_rows(frame["name"].to_list())

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import cos, hypot, pi, sin
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from unicodedata import east_asian_width
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 Name = TypeVar("Name", bound="Hashable")
 Text = TypeVar("Text", str, list[str])

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import copysign, hypot
 from statistics import median
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
+
+import polars as pl
 
 from maskmeter.chart.axes import Scale, cut_off
 from maskmeter.chart.labels import LINE, POINT, RING, Label, Spot, Thing, distinct, place, shorten
 from maskmeter.chart.look import WIDTH
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import polars as pl
-
-    _Place = tuple[float, float]
+_Place: TypeAlias = tuple[float, float]
 
 HEIGHT = 300
 ARROW = 7.0  # from the top of the map to the middle of an arrow
@@ -79,7 +77,7 @@ class Layout:
     @classmethod
     def of(cls, frame: pl.DataFrame, chosen: str, target: tuple[float, str] | None) -> Layout:
         """Return the layout of a map, the chosen release and those on the frontier first."""
-        import polars as pl  # noqa: PLC0415 - loaded once a chart is asked for
+        import polars as pl
 
         level = [] if target is None else [target[0]]
         upper = pl.col("upper" if "upper" in frame.columns else "risk")

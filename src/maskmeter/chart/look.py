@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from itertools import cycle as endless
 from itertools import islice
 from textwrap import wrap
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from maskmeter.chart.labels import distinct, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Sized
-
     import altair as alt
 
 Chart: TypeAlias = Any  # one of Altair's classes, which its own types do not tell apart
@@ -48,7 +47,7 @@ def words(title: str, *subtitles: str) -> dict[str, Any]:
 
     Titles that are wider than a chart go over several lines.
     """
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     said = [one for one in subtitles if one]
     under = said[0] if len(said) == 1 else _sentences(said)
@@ -74,9 +73,9 @@ def tip(title: str) -> str:
     return " ".join(title.replace("\\", "\\\\").split())
 
 
-def at_ticks(values: Sequence[float], **others: Any) -> alt.Axis:  # noqa: ANN401 - Altair's own
+def at_ticks(values: Sequence[float], **others: Any) -> alt.Axis:
     """Return an axis with these ticks: Vega leaves some out unless it is told how many there are."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     return alt.Axis(values=values, tickCount=len(values), format=",.4~f", **others)
 
@@ -95,7 +94,7 @@ def named_rows(names: Sequence[str]) -> tuple[alt.Axis, int]:
 
 def row_axis(written: Mapping[str, list[str]]) -> alt.Axis:
     """Return an axis that writes such lines for each name, their middle at its tick."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     high = [name for name, lines in written.items() if len(lines) > 1]
     test = f"indexof({json.dumps(high)}, datum.value) >= 0"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import log1p
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from maskmeter.chart.labels import shorten
 from maskmeter.chart.look import (
     INK,
@@ -12,6 +14,7 @@ from maskmeter.chart.look import (
     SHAPES,
     SOFT,
     WIDTH,
+    Chart,
     at_ticks,
     called,
     cycle,
@@ -22,9 +25,6 @@ from maskmeter.chart.look import (
 
 if TYPE_CHECKING:
     import altair as alt
-    import polars as pl
-
-    from maskmeter.chart.look import Chart
 
 Z95 = 1.96  # a model whose z2 is nearer to 0 is not rejected at 5 %
 WIDE = 7.5  # a log scale, in powers of e, on which only powers of ten have room
@@ -37,7 +37,7 @@ def bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> C
     Most sample uniques have a risk near 0, and bars of the few risky ones are too short to see. So
     each bar has its count printed beside it, and the axis stays linear: lengths can be compared.
     """
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     largest = max(int(frame["count"].max() or 0), 1)  # type: ignore[arg-type]
     base = alt.Chart(frame).transform_calculate(middle="(datum.low + datum.high) / 2")
@@ -61,7 +61,7 @@ def bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> C
 
 def ranked(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Chart:
     """Return the curve of `risk` against `rank`, for risks that mostly fall into one bin."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     base = alt.Chart(frame).encode(
         x=alt.X(
@@ -86,7 +86,7 @@ def path(frame: pl.DataFrame, *, title: str, subtitle: str) -> Chart:
 
     A band shows where z2 says that a model fits. Many models are numbered, not named.
     """
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     base = alt.Chart(frame, width=WIDTH, height=130)
     band = base.transform_aggregate(n="count()").mark_rect(color=INK, opacity=0.15)
@@ -107,7 +107,7 @@ def path(frame: pl.DataFrame, *, title: str, subtitle: str) -> Chart:
 
 def _along(base: Chart, y: alt.Y, x: alt.X) -> Chart:
     """Return a line of a figure along the models of a search."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     return base.mark_line(color=INK, point={"color": INK}).encode(
         x=x,
@@ -124,7 +124,7 @@ def _along(base: Chart, y: alt.Y, x: alt.X) -> Chart:
 
 def _models(frame: pl.DataFrame, *, shown: bool) -> alt.X:
     """Return the axis of the models: the term that each added or, of many, how many were added."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     models = frame["model"].to_list()
     if len(models) <= NAMED:
@@ -154,7 +154,7 @@ def z_ticks(low: float, high: float) -> list[float]:
 
 def scatter(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Chart:
     """Return a point for each row, of its first column and its second, with the line of equality."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     first, second = frame.columns
     unit = alt.Scale(domain=[0, 1])
@@ -177,7 +177,7 @@ def scatter(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -
 
 def curves(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) -> Chart:
     """Return a line of `matches` against `number` for each kind of `error`."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     kinds = frame["error"].unique(maintain_order=True).to_list()
     key = alt.Legend(title=None, symbolStrokeWidth=2)

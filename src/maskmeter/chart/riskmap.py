@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
-from maskmeter.chart.labels import FONT, LINE
+import polars as pl
+
+from maskmeter.chart.axes import Scale
+from maskmeter.chart.labels import FONT, LINE, Spot
 from maskmeter.chart.layout import ARROW, HEIGHT, RANGES, Layout, drawn_label
-from maskmeter.chart.look import CHOSEN, INK, SOFT, WIDTH, titled
+from maskmeter.chart.look import CHOSEN, INK, SOFT, WIDTH, Chart, titled
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from maskmeter.chart.axes import Scale
-    from maskmeter.chart.labels import Spot
-    from maskmeter.chart.look import Chart
-
-    Placed = dict[str, dict[int | None, Spot]]
+Placed: TypeAlias = dict[str, dict[int | None, Spot]]
 
 TOLD = {"risk": ",.1f", "upper": ",.1f", "share": ".1%", "loss": ".2f", "changed": ".1%"}
 ON, OFF = "on the frontier", "not on it"
@@ -43,7 +39,7 @@ def frontier(
     The chosen release is always named, those on the frontier where there is room; the others have a
     tooltip. No label stands on another, on a point or on a line.
     """
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     layout = Layout.of(frame, chosen, target)
     placed = {one.name: layout.placed(one) for one in RANGES}
@@ -70,7 +66,7 @@ def frontier(
 
 def _labelled(frame: pl.DataFrame, placed: Placed) -> pl.DataFrame:
     """Return the releases with the label of each, a column for each range of widths."""
-    import polars as pl  # noqa: PLC0415 - loaded once a chart is asked for
+    import polars as pl
 
     numbers = dict.fromkeys(("dx", "dy", "fromX", "fromY", "toX", "toY"), pl.Float64)
     kind = pl.Struct({"text": pl.String, "align": pl.String, "far": pl.Boolean, **numbers})
@@ -85,7 +81,7 @@ def _labelled(frame: pl.DataFrame, placed: Placed) -> pl.DataFrame:
     return frame.with_columns(columns)
 
 
-def _axis(kind: Any, field: str, title: str, scale: Scale) -> Any:  # noqa: ANN401 - Altair's classes
+def _axis(kind: Any, field: str, title: str, scale: Scale) -> Any:
     title = title if scale.unit is None else title + LOG
     return kind(field, title=title, scale=scale.drawn(), axis=scale.axis())
 
@@ -99,7 +95,7 @@ def _line(base: Chart, at: dict[str, Any]) -> Chart:
 
 def _points(base: Chart, at: dict[str, Any], told: list[str]) -> list[Chart]:
     """Return the points, full on the frontier and hollow off it, and a ring around the chosen one."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     kinds = [ON, OFF]
     key = alt.Legend(title=None, orient="top")
@@ -122,7 +118,7 @@ def _points(base: Chart, at: dict[str, Any], told: list[str]) -> list[Chart]:
 
 def _names(base: Chart, at: dict[str, Any]) -> list[Chart]:
     """Return the labels, once for each layout: the width of the chart says which is seen."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     layers = []
     for wide in RANGES:
@@ -144,7 +140,7 @@ def _names(base: Chart, at: dict[str, Any]) -> list[Chart]:
 
 def _leaders(base: Chart, at: dict[str, Any], placed: Placed) -> list[Chart]:
     """Return a line from a point to its label, where that stands further away."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     layers = []
     for wide in RANGES:
@@ -165,7 +161,7 @@ def _leaders(base: Chart, at: dict[str, Any], placed: Placed) -> list[Chart]:
 
 def _target(base: Chart, risk: float, placed: Placed) -> list[Chart]:
     """Return a line at a level of risk, and what it means where nothing else is drawn."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     one = base.transform_aggregate(n="count()")  # one row: a line, not one for each release
     line = one.mark_rule(color=CHOSEN, strokeDash=[6, 4], strokeWidth=1.5)
@@ -201,7 +197,7 @@ def _uppers(base: Chart, at: dict[str, Any]) -> list[Chart]:
 
 def _arrows(base: Chart, at: dict[str, Any]) -> list[Chart]:
     """Return an arrow at the top of the map for each upper end that is beyond it."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     arrows = base.transform_filter("datum.beyond").mark_point(
         shape="triangle-up", size=60, filled=True, color=SOFT, opacity=1

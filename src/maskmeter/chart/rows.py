@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from maskmeter.chart.labels import distinct, shorten
-from maskmeter.chart.look import INK, SOFT, WIDTH, called, named_rows, row_axis, tip, titled
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from maskmeter.chart.look import Chart
+from maskmeter.chart.look import INK, SOFT, WIDTH, Chart, called, named_rows, row_axis, tip, titled
 
 MOST = 40  # bars that can be taken in
 KEYS = 12  # of a matrix that a small screen has room for
@@ -24,7 +19,7 @@ def signed_bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: st
 
     Of very many only those furthest from 0 are drawn.
     """
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     name, value = frame.columns
     note = f"The {MOST} furthest from 0 of {len(frame):,}." if len(frame) > MOST else ""
@@ -54,7 +49,7 @@ def paired_dots(
 
     For one, the risk with all keys beside the risk once a key is left out.
     """
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     row, *values = frame.columns
     called = dict(zip(values, names, strict=True))
@@ -86,7 +81,7 @@ def matrix(frame: pl.DataFrame, *, value: str, title: str, subtitle: str) -> Cha
 
     Where there are too many to read, the pairs with the lowest values stand for all.
     """
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
 
     rows = frame["rows"].unique(maintain_order=True).to_list()
     columns = frame["columns"].unique(maintain_order=True).to_list()
@@ -118,8 +113,8 @@ def matrix(frame: pl.DataFrame, *, value: str, title: str, subtitle: str) -> Cha
 
 def _lowest(frame: pl.DataFrame, value: str, title: str, subtitle: str) -> Chart:
     """Return a dot for each of the pairs with the lowest values."""
-    import altair as alt  # noqa: PLC0415 - loaded once a chart is asked for
-    import polars as pl  # noqa: PLC0415 - loaded once a chart is asked for
+    import altair as alt
+    import polars as pl
 
     low = frame.sort(value, maintain_order=True)[:LOWEST]
     low = low.with_columns(pair=pl.format("{} x {}", "rows", "columns"))

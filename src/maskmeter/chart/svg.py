@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from maskmeter.chart.look import DARK
-
-if TYPE_CHECKING:
-    from maskmeter.chart.look import Chart
+from maskmeter.chart.look import DARK, Chart
 
 INK, SOFT, LINE = "#1b2a33", "#55636b", "#d5dbdf"
 COLOURS = {INK: "#e6ebee", SOFT: "#a9b5bc", LINE: "#3a474f", **DARK}  # each, and its like on dark
@@ -56,7 +53,7 @@ def picture(drawn: Chart) -> Picture:
 
     Its colours are variables, `--mm-0` and on in the order of COLOURS, and as drawn without them.
     """
-    import vl_convert  # noqa: PLC0415 - loaded once a picture is asked for
+    import vl_convert
 
     spec = drawn.to_dict()
     titles = spec.pop("title", {})

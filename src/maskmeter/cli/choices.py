@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,12 +17,8 @@ from maskmeter.cli.options import (
     with_a_plan,
 )
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from maskmeter.plan import Plan
-    from maskmeter.riskutility import RiskUtilityMap
+from maskmeter.plan import Plan
+from maskmeter.riskutility import RiskUtilityMap
 
 
 @click.command()
@@ -39,7 +36,7 @@ def compare(
     seed: int | None,
     as_json: bool,
     quiet: bool,
-    **given: Any,  # noqa: ANN401 - how the file is read
+    **given: Any,
 ) -> None:
     """Compare the plan's candidates on a risk-utility map.
 
@@ -50,8 +47,8 @@ def compare(
     Example:
       maskmeter compare survey.sav --plan plan.toml --out comparison/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.jobs import STEPS, run_compare, settings_of  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - the same
+    from maskmeter.evidence.jobs import STEPS, run_compare, settings_of
+    from maskmeter.formats.atomic import check_folder
 
     folder = check_folder(out, "comparison.html", "comparison.json")
     with progress(STEPS, quiet=quiet) as announce:
@@ -85,7 +82,7 @@ def find(
     ending: str | None,
     as_json: bool,
     quiet: bool,
-    **given: Any,  # noqa: ANN401 - how the file is read
+    **given: Any,
 ) -> None:
     """Find the release that meets the target with the least loss.
 
@@ -101,9 +98,9 @@ def find(
     Example:
       maskmeter find survey.sav --plan plan.toml --out evidence/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.jobs import STEPS, run_find, settings_of  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.evidence.overwriting import check_pack  # noqa: PLC0415 - the same
-    from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - the same
+    from maskmeter.evidence.jobs import STEPS, run_find, settings_of
+    from maskmeter.evidence.overwriting import check_pack
+    from maskmeter.formats.atomic import check_folder
 
     folder = check_folder(out)
 

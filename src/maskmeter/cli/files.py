@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import polars as pl
 
 from maskmeter._plural import counted, plural
 from maskmeter.cli.options import (
@@ -19,13 +20,9 @@ from maskmeter.cli.options import (
 )
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress
 from maskmeter.errors import MaskmeterWarning
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from maskmeter.evidence import Pack
-    from maskmeter.perturb import Release
-    from maskmeter.plan import Plan
+from maskmeter.evidence import Pack
+from maskmeter.perturb import Release
+from maskmeter.plan import Plan
 
 out_folder = click.option(
     "--out",
@@ -58,7 +55,7 @@ def assess(
     ending: str | None,
     as_json: bool,
     quiet: bool,
-    **given: Any,  # noqa: ANN401 - how the file is read
+    **given: Any,
 ) -> None:
     """Measure the risk of FILE and write the evidence pack.
 
@@ -72,9 +69,9 @@ def assess(
       maskmeter assess survey.sav --plan plan.toml --out pack/
       maskmeter assess survey.sav --from pack/provenance.json --out again/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.jobs import STEPS, run_assess, settings_of  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.evidence.overwriting import check_pack  # noqa: PLC0415 - the same
-    from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - the same
+    from maskmeter.evidence.jobs import STEPS, run_assess, settings_of
+    from maskmeter.evidence.overwriting import check_pack
+    from maskmeter.formats.atomic import check_folder
 
     folder = check_folder(out)  # before the work
 
@@ -110,7 +107,7 @@ def protect(
     out: Path,
     as_json: bool,
     quiet: bool,
-    **given: Any,  # noqa: ANN401 - how the file is read
+    **given: Any,
 ) -> None:
     """Apply the steps of a plan to FILE; nothing else changes.
 
@@ -122,13 +119,12 @@ def protect(
       maskmeter protect survey.sav --plan plan.toml --out safe.sav
       maskmeter protect survey.sav --from safe.sav.provenance.json --out b.sav
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.jobs import STEPS, run_protect  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.evidence.overwriting import check_file  # noqa: PLC0415 - the same
-    from maskmeter.evidence.pack import check_seed  # noqa: PLC0415 - the same
+    from maskmeter.evidence.jobs import STEPS, run_protect
+    from maskmeter.evidence.overwriting import check_file
+    from maskmeter.evidence.pack import check_seed
 
     if (plan_path is None) == (repeated is None):
-        message = "Give either --plan, or --from to recreate a release."
-        raise click.UsageError(message)
+        raise click.UsageError("Give either --plan, or --from to recreate a release.")
     with progress(STEPS[:2], quiet=quiet) as announce:
         announce(STEPS[0])
         task, made = asked(
@@ -164,7 +160,7 @@ def protect(
 
 def _by_step(release: Release) -> pl.DataFrame:
     """Return the share of records that each step changed, over all its groups."""
-    import polars as pl  # noqa: PLC0415 - --help must not wait for it
+    import polars as pl
 
     shares = [
         (pl.col(name) * pl.col("records")).sum().truediv(pl.col("records").sum()).alias(name)
@@ -177,11 +173,11 @@ def _by_step(release: Release) -> pl.DataFrame:
 def show_pack(pack: Pack, *, as_json: bool) -> None:
     """Print the figures of a pack and where its files are."""
     if as_json:
-        from maskmeter.evidence.figures import encoded, figures  # noqa: PLC0415 - only machines need it
+        from maskmeter.evidence.figures import encoded, figures
 
         click.echo(encoded(figures(pack.assessment)).decode(), nl=False)
         return
-    from maskmeter.evidence.sections import cell_sizes, risk_table  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.evidence.sections import cell_sizes, risk_table
 
     print_words(pack.summary(), "")
     for table in (risk_table(pack.assessment), cell_sizes(pack.assessment)):

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 from click.shell_completion import get_completion_class
 
 import maskmeter
 from maskmeter.errors import MaskmeterError, MaskmeterWarning
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 REFUSED, INTERRUPTED = 1, 130
 
@@ -69,8 +67,7 @@ def completion(shell: str) -> None:
     """  # noqa: D301 - click reads \b as "keep these lines"
     found = get_completion_class(shell)
     if found is None:  # pragma: no cover - click knows all three
-        message = f"{shell} is not known."
-        raise click.UsageError(message)
+        raise click.UsageError(f"{shell} is not known.")
     click.echo(found(commands, {}, "maskmeter", "_MASKMETER_COMPLETE").source())
 
 

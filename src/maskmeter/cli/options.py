@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import click
 
 from maskmeter.cli.terminal import finite
+from maskmeter.evidence.provenance import ProvenanceFile
+from maskmeter.plan import Plan, PlanFile, Task
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from maskmeter.evidence.provenance import ProvenanceFile
-    from maskmeter.plan import Plan, PlanFile, Task
-
-    Command = Callable[..., None]
-    Check = Callable[[Plan, int | None], object]
+Command: TypeAlias = Callable[..., None]
+Check: TypeAlias = Callable[[Plan, int | None], object]
 
 
 def _tab(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -82,12 +79,11 @@ def with_a_plan(*, required: bool) -> Callable[[Command], Command]:
 def _no_seed(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
     """Explain why there is no --seed to users who know it from other commands."""
     if value is not None:
-        message = (
+        raise click.UsageError(
             "This command takes no --seed: anyone who guesses the seed of a release can undo its"
             " protection. The system draws the seed, and provenance.json records it. To recreate"
             " the release, give that file to assess or protect with --from."
         )
-        raise click.UsageError(message)
 
 
 def that_keeps_its_seed(command: Command) -> Command:
@@ -128,7 +124,7 @@ def task_of(
 
     `check` is called with the plan, and the seed if it is known, before the file is read.
     """
-    from maskmeter.plan import Plan, PlanFile, read_plan, read_task  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.plan import Plan, PlanFile, read_plan, read_task
 
     known = PlanFile(Plan()) if plan_path is None else read_plan(plan_path)
     wanted = _overridden(known, given)
@@ -145,17 +141,16 @@ def repeated_task(
     check: Check,
 ) -> tuple[Task, ProvenanceFile]:
     """Return the task that a provenance file records; the file must be the same one."""
-    from maskmeter.evidence.jobs import check_same_file  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.evidence.provenance import read_provenance  # noqa: PLC0415 - the same
-    from maskmeter.plan import PlanFile, read_task  # noqa: PLC0415 - the same
+    from maskmeter.evidence.jobs import check_same_file
+    from maskmeter.evidence.provenance import read_provenance
+    from maskmeter.plan import PlanFile, read_task
 
     others = [name for name, value in given.items() if value is not None and name != "population"]
     if plan_path is not None or others:
-        message = (
+        raise click.UsageError(
             "--from recreates a release as recorded: remove --plan and the options on how to read"
             " the file."
         )
-        raise click.UsageError(message)
     made = read_provenance(repeated)
     check_same_file(file, made)
     check(made.plan, int(made.seed))
@@ -178,7 +173,7 @@ def asked(
 
 def _overridden(known: PlanFile, given: dict[str, Any]) -> PlanFile:
     """Return a plan with command-line options in place of its entries; --keys removes scenarios."""
-    import msgspec  # noqa: PLC0415 - --help must not wait for it
+    import msgspec
 
     entries: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     plan = known.plan

@@ -52,7 +52,7 @@ def init(
       maskmeter plan init survey.sav
       maskmeter plan init survey.csv --delimiter ";" --out survey.toml
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.plan.starter import write_starter  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter.plan.starter import write_starter
 
     columns = write_starter(file, out, encoding=encoding, delimiter=delimiter)
     if as_json:

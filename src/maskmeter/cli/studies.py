@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import click
 
 from maskmeter.cli.options import SHOWN, with_options
 from maskmeter.cli.terminal import finite, print_files, print_table, print_words, progress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from maskmeter.demo import Demo
-    from maskmeter.paper import Paper
+from maskmeter.demo import Demo
+from maskmeter.paper import Paper
 
 
 def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -54,8 +50,8 @@ def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> No
     Example:
       maskmeter demo --out story/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.demo import STEPS, run_demo  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.simulate import PAPER_SIZE  # noqa: PLC0415 - the same
+    from maskmeter.demo import STEPS, run_demo
+    from maskmeter.simulate import PAPER_SIZE
 
     with progress(STEPS, quiet=quiet) as announce:
         found = run_demo(out, size=round(PAPER_SIZE * scale), rng=seed, announce=announce)
@@ -80,8 +76,8 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
     Example:
       maskmeter paper --out paper/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.formats.atomic import check_folder  # noqa: PLC0415 - --help must not wait for numpy
-    from maskmeter.paper import FILES, STEPS, run_paper  # noqa: PLC0415 - the same
+    from maskmeter.formats.atomic import check_folder
+    from maskmeter.paper import FILES, STEPS, run_paper
 
     if out is not None:
         check_folder(out, *FILES)  # before the work
@@ -97,8 +93,8 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
 
 
 def _print_story(found: Demo) -> None:
-    from maskmeter.cli.choices import print_options  # noqa: PLC0415 - --help must not wait for the rest
-    from maskmeter.demo import PLAN, SURVEY  # noqa: PLC0415 - the same
+    from maskmeter.cli.choices import print_options
+    from maskmeter.demo import PLAN, SURVEY
 
     sample = found.found.release.original
     print_words(
@@ -128,7 +124,7 @@ def _print_story(found: Demo) -> None:
 
 
 def _print_paper(found: Paper) -> None:
-    from maskmeter import page  # noqa: PLC0415 - --help must not wait for numpy
+    from maskmeter import page
 
     for section in found.sections():
         print_words(f"\n{section.title}")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 
 def finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
     """Raise unless a number is finite; a range lets nan through."""
     if value is not None and not isfinite(value):
-        message = "Give a finite number."
-        raise click.BadParameter(message)
+        raise click.BadParameter("Give a finite number.")
     return value
 
 
@@ -27,8 +23,8 @@ def progress(steps: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], N
 
     Announcements other than the steps are shown without moving the bar.
     """
-    from rich.console import Console  # noqa: PLC0415 - --help must not wait for rich
-    from rich.progress import Progress  # noqa: PLC0415 - the same
+    from rich.console import Console
+    from rich.progress import Progress
 
     console = Console(stderr=True)
     hidden = quiet or not console.is_terminal
@@ -41,9 +37,9 @@ def progress(steps: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], N
 
 def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table; all columns but the first are numbers."""
-    from rich.console import Console  # noqa: PLC0415 - --help must not wait for rich
-    from rich.table import Table  # noqa: PLC0415 - the same
-    from rich.text import Text  # noqa: PLC0415 - the same
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(title=Text(title), title_justify="left")
     for position, name in enumerate(head):
@@ -55,7 +51,7 @@ def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 def print_words(*lines: str) -> None:
     """Print paragraphs, wrapped to the terminal."""
-    from rich.console import Console  # noqa: PLC0415 - --help must not wait for rich
+    from rich.console import Console
 
     console = Console(highlight=False)
     for line in lines:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,31 +16,24 @@ from maskmeter._plural import plural
 from maskmeter.errors import BandsWarning, InputError, MaskmeterWarning, without_warnings
 from maskmeter.frames import decode
 from maskmeter.loglinear import search_loglinear
-from maskmeter.manykeys import risk_by_keys
-from maskmeter.misclassification import as_mechanism, seen_through
+from maskmeter.manykeys import KeyCurve, KeySubset, risk_by_keys
+from maskmeter.microdata import Microdata
+from maskmeter.misclassification import Misclassification, as_mechanism, seen_through
 from maskmeter.perturb import Release
 from maskmeter.risk import (
+    Risk,
     approximate_risk,
     correctly_classified_risk,
     estimate_risk,
     exact_risk,
 )
+from maskmeter.risk.known import Formula
 from maskmeter.risk.uniques import check_data
+from maskmeter.riskutility import RiskUtilityMap
 from maskmeter.riskutility.assessor import Measure, distance, loss_tables
-from maskmeter.utility import information_loss
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from maskmeter.manykeys import KeyCurve, KeySubset
-    from maskmeter.microdata import Microdata
-    from maskmeter.misclassification import Misclassification
-    from maskmeter.risk import Risk
-    from maskmeter.risk.known import Formula
-    from maskmeter.riskutility import RiskUtilityMap
-    from maskmeter.riskutility.target import Target, Verdict
-    from maskmeter.table import KeyTable
-    from maskmeter.utility import Loss, Losses
+from maskmeter.riskutility.target import Target, Verdict
+from maskmeter.table import KeyTable
+from maskmeter.utility import Loss, Losses, information_loss
 
 ALL_KEYS = "all keys"
 BANDS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the risk of single records
@@ -303,10 +297,9 @@ def _checked(
     listed = {name: space.chosen(keys) for name, keys in scenarios.items()}
     for name, keys in listed.items():
         if not keys:
-            message = (
+            raise InputError(
                 f"The scenario {name!r} must name at least one key: a list, or text such as 'a,b'."
             )
-            raise InputError(message)
         for key in keys:
             space.index(key)
     return {name: [key for key in space.names if key in keys] for name, keys in listed.items()}

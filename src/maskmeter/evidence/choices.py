@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from maskmeter.evidence.assessment import Assessment
 from maskmeter.evidence.words import matches, percent
 from maskmeter.page import Figure, Table, Text
+from maskmeter.riskutility import RiskUtilityMap
 from maskmeter.riskutility.comparison import AXES
+from maskmeter.riskutility.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from maskmeter.evidence.assessment import Assessment
     from maskmeter.page import Block
-    from maskmeter.riskutility import RiskUtilityMap
-    from maskmeter.riskutility.target import Target
 
 
 def choice_blocks(found: Assessment) -> Iterator[Block]:

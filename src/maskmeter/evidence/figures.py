@@ -6,22 +6,17 @@ No record and no seed is in it. Counts are not rounded: it belongs to the agency
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING
 
 import msgspec
 
 import maskmeter
-from maskmeter.evidence.assessment import FIFTH, HALF
+from maskmeter.evidence.assessment import FIFTH, HALF, Assessment, ScenarioRisk
 from maskmeter.evidence.words import NOT_ASSESSED, Changed, step_in_words, verdict
-from maskmeter.risk import EstimatedRisk
-
-if TYPE_CHECKING:
-    from maskmeter.evidence.assessment import Assessment, ScenarioRisk
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb import Release
-    from maskmeter.risk import Risk
-    from maskmeter.riskutility import RiskUtilityMap
-    from maskmeter.utility import Loss
+from maskmeter.microdata import Microdata
+from maskmeter.perturb import Release
+from maskmeter.risk import EstimatedRisk, Risk
+from maskmeter.riskutility import RiskUtilityMap
+from maskmeter.utility import Loss
 
 VERSION = 1
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from maskmeter import chart
 from maskmeter._plural import counted
-from maskmeter.evidence.assessment import DRIVING
+from maskmeter.evidence.assessment import DRIVING, Assessment
 from maskmeter.evidence.choices import map_figure, target_line
 from maskmeter.evidence.words import (
     headline,
@@ -22,14 +23,10 @@ from maskmeter.evidence.words import (
     titled,
 )
 from maskmeter.page import Beside, Fact, Figure, Table, Top
-from maskmeter.risk import EstimatedRisk
+from maskmeter.risk import EstimatedRisk, Risk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from maskmeter.evidence.assessment import Assessment
     from maskmeter.page import Block
-    from maskmeter.risk import Risk
 
 
 def top(found: Assessment) -> Top:

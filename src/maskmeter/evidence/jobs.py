@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import msgspec
 
 from maskmeter._random import seed_of
 from maskmeter.errors import PlanError, without_warnings
-from maskmeter.evidence.assessment import assess
+from maskmeter.evidence.assessment import Assessment, assess
 from maskmeter.evidence.choices import (
     frontier_ends,
     map_figure,
@@ -21,7 +23,6 @@ from maskmeter.evidence.overwriting import beside, check_file
 from maskmeter.evidence.pack import (
     AGENCY_ONLY,
     Pack,
-    Settings,
     all_or_none,
     make_private,
     write_charts,
@@ -29,30 +30,23 @@ from maskmeter.evidence.pack import (
     write_page,
     write_private,
 )
-from maskmeter.evidence.provenance import check_repeated, provenance_of
+from maskmeter.evidence.provenance import ProvenanceFile, check_repeated, provenance_of
 from maskmeter.evidence.sections import keys_table
+from maskmeter.evidence.settings import Settings
+from maskmeter.microdata import Microdata
 from maskmeter.misclassification import Misclassification
 from maskmeter.origin import file_hash
 from maskmeter.page import Section, Top
 from maskmeter.perturb import Release, protect
+from maskmeter.perturb.step import Step
+from maskmeter.plan import Plan, Task
 from maskmeter.plan.schema import ErrorPlan, ReportPlan
 from maskmeter.plan.steps import matrix_of, plan_of
 from maskmeter.plan.task import OWN_STEPS
-from maskmeter.riskutility import compare, find_release
+from maskmeter.riskutility import FoundRelease, RiskUtilityMap, compare, find_release
 from maskmeter.riskutility.comparison import UNCHANGED
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from maskmeter.evidence.assessment import Assessment
-    from maskmeter.evidence.provenance import ProvenanceFile
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb.step import Step
-    from maskmeter.plan import Plan, Task
-    from maskmeter.riskutility import FoundRelease, RiskUtilityMap
-
-    Announce = Callable[[str], object]
+Announce: TypeAlias = Callable[[str], object]
 
 STEPS = (
     "Reading the file",
@@ -63,7 +57,7 @@ STEPS = (
 )
 
 
-def settings_of(plan: ReportPlan, *, charts: Any = None, ending: str | None = None) -> Settings:  # noqa: ANN401 - "svg", "png" or None
+def settings_of(plan: ReportPlan, *, charts: Any = None, ending: str | None = None) -> Settings:
     """Return how a plan wants its pack written."""
     return Settings(plan.title, plan.audience, plan.smallest_count, plan.rates, charts, ending)
 
@@ -103,8 +97,7 @@ def run_protect(
     """Return the release of a file, written with its provenance beside it."""
     steps = task.steps
     if not steps:
-        message = "The plan has no [[step]]: add one to protect the file."
-        raise PlanError(message)
+        raise PlanError("The plan has no [[step]]: add one to protect the file.")
     source = None if task.sample.origin is None else task.sample.origin.path
     seed = _seed(made)
     target = check_file(path, source, seed=seed)
@@ -124,8 +117,7 @@ def run_compare(
 ) -> tuple[RiskUtilityMap, tuple[Path, ...]]:
     """Return the risk-utility map of a plan's candidates, and the files that show it."""
     if not task.candidates:
-        message = "The plan has no [[candidate]]: add some to compare."
-        raise PlanError(message)
+        raise PlanError("The plan has no [[candidate]]: add some to compare.")
     _check_comparable(task, "[[candidate]]")
     announce(STEPS[2])
     seed = seed_of(seed)
@@ -157,14 +149,11 @@ def run_find(
     target, family = task.target, task.family
     candidates = {**({OWN_STEPS: task.steps} if task.steps else {}), **task.candidates}
     if target is None:
-        message = "The plan has no [target]: give max_share or max_total there."
-        raise PlanError(message)
+        raise PlanError("The plan has no [target]: give max_share or max_total there.")
     if family is None and not candidates:
-        message = "The plan has nothing to choose from: add a [family] or [[candidate]]s."
-        raise PlanError(message)
+        raise PlanError("The plan has nothing to choose from: add a [family] or [[candidate]]s.")
     if family is not None and task.candidates:
-        message = "The plan has both a [family] and [[candidate]]s: remove one of them."
-        raise PlanError(message)
+        raise PlanError("The plan has both a [family] and [[candidate]]s: remove one of them.")
     _check_comparable(task, "[family]" if family else "[[candidate]]")
     announce(STEPS[2])
     with without_warnings():  # they are in the verdict and the report
@@ -226,14 +215,12 @@ def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
 def check_same_file(file: Path, made: ProvenanceFile) -> None:
     """Refuse to repeat a release with another file than the one it was made from."""
     if file.is_file() and file_hash(file) != made.input_hash:
-        message = (
+        raise PlanError(
             "The release was made from another file: the hash of this file differs from the one in"
             " the provenance."
         )
-        raise PlanError(message)
     if msgspec.json.encode(made.steps) != msgspec.json.encode(made.plan.step):
-        message = "The provenance was edited: its steps differ from those of its plan."
-        raise PlanError(message)
+        raise PlanError("The provenance was edited: its steps differ from those of its plan.")
 
 
 def _seed(made: ProvenanceFile | None) -> int:
@@ -289,8 +276,7 @@ def _uniques(task: Task) -> int | None:
 
 def _check_comparable(task: Task, what: str) -> None:
     if task.errors is not None:
-        message = (
+        raise PlanError(
             f"{what} and [[error]] cannot be combined: candidates are compared without recording"
             " errors. Remove one of them."
         )
-        raise PlanError(message)

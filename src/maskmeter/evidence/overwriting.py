@@ -5,18 +5,14 @@ None of these checks needs the results, so commands and reports make them before
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from maskmeter import formats
 from maskmeter.errors import FileError, PlanError
 from maskmeter.evidence.provenance import read_provenance
+from maskmeter.evidence.settings import Settings
 from maskmeter.formats.atomic import check_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from maskmeter.evidence.pack import Settings
 
 ORDER = ("protected", "provenance", "risk_by_record", "assessment", "internal", "public")
 PROVENANCE = "provenance.json"
@@ -61,11 +57,10 @@ def check_file(path: Path, source: Path | None, *, seed: int | None = None) -> P
     """Return where a protected file may be written, with its provenance beside it."""
     target = formats.check_target(path, source)
     if target.exists():
-        message = (
+        raise FileError(
             f"{str(path)!r} already exists and may be a release that others hold: choose another"
             " name."
         )
-        raise FileError(message)
     check_folder(target.parent)
     check_provenance(beside(target), seed)
     return target
@@ -101,11 +96,11 @@ def check_targets(folder: Path, names: Iterable[Path], source: Path | None) -> N
     for name in names:
         target = folder / name
         if source is not None and _same(target, source):
-            message = f"{str(folder)!r} holds the file that was read: write elsewhere."
-            raise FileError(message)
+            raise FileError(f"{str(folder)!r} holds the file that was read: write elsewhere.")
         if target.is_dir() or (target.parent.exists() and not target.parent.is_dir()):
-            message = f"Cannot write to {str(folder)!r}: {str(name.parts[0])!r} is in the way."
-            raise FileError(message)
+            raise FileError(
+                f"Cannot write to {str(folder)!r}: {str(name.parts[0])!r} is in the way."
+            )
 
 
 def check_stale(folder: Path, names: Collection[Path]) -> None:
@@ -116,11 +111,10 @@ def check_stale(folder: Path, names: Collection[Path]) -> None:
         str(path.relative_to(folder)) for path in there if path.relative_to(folder) not in names
     )
     if stale:
-        message = (
+        raise FileError(
             f"{str(folder)!r} holds files of another pack ({', '.join(stale)}), which readers would"
             " take for parts of this one: remove them, or write elsewhere."
         )
-        raise FileError(message)
 
 
 def _same(one: Path, other: Path) -> bool:

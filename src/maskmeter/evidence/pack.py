@@ -6,20 +6,19 @@ import datetime as dt
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 import maskmeter
-from maskmeter import formats
-from maskmeter._checks import check_choice, check_whole
 from maskmeter._plural import counted
 from maskmeter._views import InWords
 from maskmeter.errors import FileError, FormatWarning, GuessableSeedWarning
-from maskmeter.evidence.assessment import assess
+from maskmeter.evidence.assessment import Assessment, assess
 from maskmeter.evidence.figures import encoded, figures
 from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.overwriting import (
@@ -34,58 +33,28 @@ from maskmeter.evidence.overwriting import (
 from maskmeter.evidence.provenance import provenance_of
 from maskmeter.evidence.public import Policy, public_sections, public_top
 from maskmeter.evidence.sections import sections
+from maskmeter.evidence.settings import Charts, Readers, Settings
 from maskmeter.evidence.words import verdict
 from maskmeter.formats.atomic import check_folder
+from maskmeter.microdata import Microdata
+from maskmeter.misclassification import Misclassification
 from maskmeter.page import Section, Table, render
 from maskmeter.page import figures as figures_of
 from maskmeter.perturb import Release
-from maskmeter.plan.schema import LossPlan, ReportPlan, Scenario, TargetPlan
+from maskmeter.plan.schema import LossPlan, Plan, ReportPlan, Scenario, TargetPlan
 from maskmeter.plan.steps import plan_of_release
 from maskmeter.risk.uniques import check_data
+from maskmeter.riskutility import RiskUtilityMap
 from maskmeter.riskutility.target import By, Target
+from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from maskmeter.evidence.assessment import Assessment
-    from maskmeter.microdata import Microdata
-    from maskmeter.misclassification import Misclassification
     from maskmeter.page import Top
-    from maskmeter.plan.schema import Plan
-    from maskmeter.riskutility import RiskUtilityMap
-    from maskmeter.table import KeyTable
-
-Readers = Literal["internal", "public", "both"]
-Charts = Literal["svg", "png"]
 
 AGENCY_ONLY = "Confidential: for the agency only"
 FOR_ALL = "For publication"
 _PRIVATE = 0o600
 _UNGUESSABLE = 2**64  # seeds from here on are not found by trying numbers
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a pack is written."""
-
-    title: str | None = None
-    audience: Readers = "both"
-    smallest_count: int = 10
-    rates: bool = False
-    charts: Charts | None = None
-    ending: str | None = None  # of the protected file, when it is to have another format
-    invented: bool = False  # nobody in the file exists: anyone may know its seed
-
-    def __post_init__(self) -> None:
-        """Check the choices."""
-        check_choice(self.audience, Readers, name="audience")
-        check_whole(self.smallest_count, name="smallest_count", least=1)
-        if self.charts is not None:
-            check_choice(self.charts, Charts, name="charts")
-        if self.ending is not None:
-            ending = f".{self.ending.lower().removeprefix('.')}"
-            formats.check_target(f"protected{ending}", None)
-            object.__setattr__(self, "ending", ending)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +80,7 @@ class Pack(InWords):
         """Return the verdict, which names no record."""
         return verdict(self.assessment)
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair histogram of the risk in the worst scenario."""
         return self.assessment.worst.risk.plot()
 
@@ -342,8 +311,7 @@ def all_or_none(folder: Path, source: Path | None) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(dir=folder, prefix=".unfinished-"))
     except OSError as error:
-        message = f"Cannot write to {str(folder)!r}: {error.strerror}."
-        raise FileError(message) from None
+        raise FileError(f"Cannot write to {str(folder)!r}: {error.strerror}.") from None
     try:
         yield unfinished
         _move(unfinished, folder, source)
@@ -351,8 +319,7 @@ def all_or_none(folder: Path, source: Path | None) -> Iterator[Path]:
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        message = f"Cannot write to {str(folder)!r}: {error.strerror}."
-        raise FileError(message) from None
+        raise FileError(f"Cannot write to {str(folder)!r}: {error.strerror}.") from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
         for parent in made:  # what was made for nothing

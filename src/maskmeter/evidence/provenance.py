@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from maskmeter.errors import PlanError
 from maskmeter.origin import file_hash
-from maskmeter.plan.schema import Plan, StepPlan  # noqa: TC001 - msgspec reads the annotations
+from maskmeter.perturb import Release
+from maskmeter.plan.schema import Plan, StepPlan
 from maskmeter.plan.steps import plan_of
-
-if TYPE_CHECKING:
-    from maskmeter.perturb import Release
 
 VERSION = 1
 _LONGEST = 100  # digits of a seed
@@ -40,8 +37,9 @@ def provenance_of(
     """Return how a release was made and which file it gave."""
     made = release.provenance
     if made is None:
-        message = "This release was assembled by hand, so there is no record of how it was made."
-        raise PlanError(message)
+        raise PlanError(
+            "This release was assembled by hand, so there is no record of how it was made."
+        )
     return ProvenanceFile(
         schema_version=VERSION,
         seed=str(made.seed),
@@ -62,29 +60,26 @@ def read_provenance(path: str | Path) -> ProvenanceFile:
     try:
         found = msgspec.json.decode(path.read_bytes(), type=ProvenanceFile)
     except OSError as error:
-        message = f"Cannot read {str(path)!r}: {str(error.strerror).lower()}."
-        raise PlanError(message) from None
+        raise PlanError(f"Cannot read {str(path)!r}: {str(error.strerror).lower()}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        message = f"Cannot read {path.name!r}: it is not a provenance.json that maskmeter wrote."
-        raise PlanError(message) from None
+        raise PlanError(
+            f"Cannot read {path.name!r}: it is not a provenance.json that maskmeter wrote."
+        ) from None
     if found.schema_version != VERSION:
-        message = (
+        raise PlanError(
             f"{path.name!r} has schema version {found.schema_version}; this version of maskmeter"
             f" reads version {VERSION}."
         )
-        raise PlanError(message)
     if not found.seed.isdecimal() or len(found.seed) > _LONGEST:
-        message = f"The seed in {path.name!r} is not a number: the file was edited."
-        raise PlanError(message)
+        raise PlanError(f"The seed in {path.name!r} is not a number: the file was edited.")
     return found
 
 
 def check_repeated(release: Release, made: ProvenanceFile) -> None:
     """Refuse a recreated release that differs from the one the provenance records."""
     if release.released.key_hash() != made.keys_hash:
-        message = (
+        raise PlanError(
             "The recreated release differs from the one the provenance records: the provenance was"
             " edited, or another version made the release (maskmeter"
             f" {made.versions.get('maskmeter', 'unknown')})."
         )
-        raise PlanError(message)

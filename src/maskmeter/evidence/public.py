@@ -6,12 +6,13 @@ on it tells a small count. Counts go into it rounded, and nothing else is comput
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
 from maskmeter._plural import counted
-from maskmeter.evidence.assessment import DRIVING
+from maskmeter.evidence.assessment import DRIVING, Assessment
 from maskmeter.evidence.words import (
     NOT_ASSESSED,
     assumptions,
@@ -23,14 +24,10 @@ from maskmeter.evidence.words import (
     titled,
 )
 from maskmeter.page import Points, Section, Table, Text, Top, filled
-from maskmeter.risk import EstimatedRisk
+from maskmeter.risk import EstimatedRisk, Risk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from maskmeter.evidence.assessment import Assessment
     from maskmeter.page import Block
-    from maskmeter.risk import Risk
 
 
 @dataclass(frozen=True)

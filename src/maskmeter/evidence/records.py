@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskmeter._plural import counted
+from maskmeter.evidence.assessment import Assessment, ScenarioRisk
 from maskmeter.evidence.words import matches, percent, titled
 from maskmeter.page import Beside, Figure, Fold, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from maskmeter.evidence.assessment import Assessment, ScenarioRisk
     from maskmeter.page import Block
 
 _MOST_RECORDS = 20

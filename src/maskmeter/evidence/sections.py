@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 from maskmeter import chart
 from maskmeter._plural import counted, plural
 from maskmeter._views import SIZES
-from maskmeter.evidence.assessment import HALF, MOST_KEYS
+from maskmeter.evidence.assessment import HALF, MOST_KEYS, Assessment
 from maskmeter.evidence.choices import choice_blocks
 from maskmeter.evidence.records import record_blocks
 from maskmeter.evidence.words import (
@@ -25,6 +26,8 @@ from maskmeter.evidence.words import (
     steps_in_words,
     titled,
 )
+from maskmeter.manykeys import KeySubset
+from maskmeter.microdata import Microdata
 from maskmeter.page import (
     Beside,
     Figure,
@@ -36,17 +39,11 @@ from maskmeter.page import (
     Text,
     filled,
 )
-from maskmeter.risk import EstimatedRisk
+from maskmeter.risk import EstimatedRisk, Risk
+from maskmeter.utility import Loss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from maskmeter.evidence.assessment import Assessment
-    from maskmeter.manykeys import KeySubset
-    from maskmeter.microdata import Microdata
     from maskmeter.page import Block
-    from maskmeter.risk import Risk
-    from maskmeter.utility import Loss
 
 
 _FEW = 20  # records of a group, which a matrix of its own then nearly describes one by one

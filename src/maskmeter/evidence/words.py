@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from maskmeter._plural import counted
 from maskmeter.errors import UnfitModelWarning
-from maskmeter.evidence.assessment import HALF
-from maskmeter.perturb import Pram, Swap
-from maskmeter.risk import EstimatedRisk
+from maskmeter.evidence.assessment import HALF, Assessment, ScenarioRisk
+from maskmeter.manykeys import KeySubset
+from maskmeter.microdata import Microdata
+from maskmeter.perturb import Pram, Release, Swap
+from maskmeter.perturb.step import Step
+from maskmeter.risk import EstimatedRisk, Risk
 from maskmeter.strata import By
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from maskmeter.evidence.assessment import Assessment, ScenarioRisk
-    from maskmeter.manykeys import KeySubset
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb import Release
-    from maskmeter.perturb.step import Step
-    from maskmeter.risk import Risk
-
 
 # What colour each mark of a target has.
 _TONES = {"met": "good", "met at the estimate only": "", "not met": "bad", "not assessable": "bad"}
@@ -33,7 +25,7 @@ def matches(number: float) -> str:
     >>> matches(83.4), matches(2.26)
     ('83', '2.3')
     """
-    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"  # noqa: PLR2004 - two digits either way
+    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
 
 
 def percent(share: float) -> str:
@@ -43,7 +35,7 @@ def percent(share: float) -> str:
     ('7%', '12.3%', '0.04%')
     """
     figure = 100 * share
-    if 0 < abs(figure) < 0.1:  # noqa: PLR2004 - where one decimal says nothing
+    if 0 < abs(figure) < 0.1:
         return f"{figure:.1g}%"
     return f"{figure:.1f}".removesuffix(".0") + "%"
 

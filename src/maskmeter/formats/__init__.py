@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 from polars.exceptions import PanicException
 
 from maskmeter.errors import FileError, FormatWarning, MaskmeterError, OptionalDependencyError
 from maskmeter.formats import arrow, delimited, excel, parquet, rds, sas, spss, stata
 from maskmeter.formats.atomic import whole
+from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.dialect import Dialect
 from maskmeter.formats.neutral import neutral
 from maskmeter.formats.scanned import Change, Scanned, Source
 from maskmeter.formats.survival import lost
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    import narwhals.stable.v2 as nw
-
-    from maskmeter.formats.codebook import Codebook
 
 __all__ = [
     "Change",
@@ -49,28 +45,25 @@ def scan(path: str | Path, dialect: Dialect | None = None) -> Scanned:
     """Return a lazy frame over a file and what the file says of its columns."""
     path = Path(path)
     if path.is_dir():
-        message = f"Cannot read {str(path)!r}: it is a folder. Give a file in it."
-        raise FileError(message)
+        raise FileError(f"Cannot read {str(path)!r}: it is a folder. Give a file in it.")
     family = _family(path)
     if not path.is_file():
-        message = f"Cannot read {str(path)!r}: there is no such file."
-        raise FileError(message)
+        raise FileError(f"Cannot read {str(path)!r}: there is no such file.")
     try:
         with path.open("rb") as file:
             empty = not file.read(1)
     except OSError as error:  # no permission, say
-        message = f"Cannot read {str(path)!r}: {error.strerror}."
-        raise FileError(message) from None
+        raise FileError(f"Cannot read {str(path)!r}: {error.strerror}.") from None
     if empty:
-        message = f"Cannot read {path.name!r}: the file is empty."
-        raise FileError(message)
+        raise FileError(f"Cannot read {path.name!r}: the file is empty.")
     try:
         return family.scan(path, dialect or Dialect())  # type: ignore[no-any-return]
     except MaskmeterError:
         raise
     except ModuleNotFoundError as error:
-        message = f"Cannot read {path.name!r}: {error.name} is not installed. Install it first."
-        raise OptionalDependencyError(message) from None
+        raise OptionalDependencyError(
+            f"Cannot read {path.name!r}: {error.name} is not installed. Install it first."
+        ) from None
     except (Exception, PanicException):  # noqa: BLE001 - whatever the reader raises may quote a record
         raise _unreadable(path) from None
 
@@ -97,27 +90,22 @@ def can_write(ending: str) -> bool:
 def check_target(target: object, source: Path | None) -> Path:
     """Return where to write, if it can be written to and is not the file that was read."""
     if not isinstance(target, str | Path):
-        message = f"Give the path of a file, not a {type(target).__name__}."
-        raise FileError(message)
+        raise FileError(f"Give the path of a file, not a {type(target).__name__}.")
     ending = Path(target).suffix.lower()
     refusal = getattr(_family(Path(target)), "READ_ONLY", {}).get(ending)
     if refusal is not None:
-        message = f"Cannot write {str(target)!r}: {refusal}"
-        raise FileError(message)
+        raise FileError(f"Cannot write {str(target)!r}: {refusal}")
     try:
         path = Path(target).expanduser().resolve()  # a link is followed, not replaced
         taken = source is not None and path.exists() and source.exists() and path.samefile(source)
     except (OSError, ValueError):
-        message = f"Cannot write {str(target)!r}: this is not a valid path."
-        raise FileError(message) from None
+        raise FileError(f"Cannot write {str(target)!r}: this is not a valid path.") from None
     if taken:
-        message = (
+        raise FileError(
             f"{str(target)!r} is the file that was read. Write the protected file to another path."
         )
-        raise FileError(message)
     if not path.parent.is_dir():
-        message = f"Cannot write {str(target)!r}: there is no such folder."
-        raise FileError(message)
+        raise FileError(f"Cannot write {str(target)!r}: there is no such folder.")
     return path
 
 
@@ -201,9 +189,8 @@ def _family(path: Path) -> ModuleType:
     family = _FAMILIES.get(path.suffix.lower())
     if family is None:
         known = ", ".join(_FAMILIES)
-        message = (
+        raise FileError(
             f"Cannot tell the format of {path.name!r} from its extension. Known extensions:"
             f" {known}."
         )
-        raise FileError(message)
     return family

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
+from maskmeter.formats.codebook import Codebook
+from maskmeter.formats.dialect import Dialect
 from maskmeter.formats.ordered import in_declared_order, in_polars
 from maskmeter.formats.rebuild import rebuild_frame
 from maskmeter.formats.scanned import Scanned
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import narwhals.stable.v2 as nw
-
-    from maskmeter.formats.codebook import Codebook
-    from maskmeter.formats.dialect import Dialect
 
 NAME = "Arrow"
 ENDINGS = (".arrow", ".feather")

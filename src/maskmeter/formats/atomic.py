@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from polars.exceptions import PanicException
 
 from maskmeter.errors import FileError, MaskmeterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @contextmanager
@@ -24,8 +21,7 @@ def whole(path: Path) -> Iterator[Path]:
             dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
         )
     except OSError as error:
-        message = f"Cannot write {str(path)!r}: {error.strerror}."
-        raise FileError(message) from None
+        raise FileError(f"Cannot write {str(path)!r}: {error.strerror}.") from None
     os.close(handle)
     unfinished = Path(name)
     try:
@@ -35,11 +31,11 @@ def whole(path: Path) -> Iterator[Path]:
     except MaskmeterError:
         raise
     except OSError as error:
-        message = f"Cannot write {str(path)!r}: {error.strerror}."
-        raise FileError(message) from None
+        raise FileError(f"Cannot write {str(path)!r}: {error.strerror}.") from None
     except (Exception, PanicException):  # noqa: BLE001 - whatever the writer raises may quote a record
-        message = f"Cannot write {str(path)!r}: its format cannot store these data. Choose another."
-        raise FileError(message) from None
+        raise FileError(
+            f"Cannot write {str(path)!r}: its format cannot store these data. Choose another."
+        ) from None
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -63,10 +59,8 @@ def check_folder(folder: str | Path, *names: str) -> Path:
     there = next(one for one in (out, *out.absolute().parents) if one.exists())
     reason = "is not a folder" if not there.is_dir() else "is a folder that you may not write to"
     if not there.is_dir() or not os.access(there, os.W_OK):
-        message = f"Cannot write to {str(out)!r}: {str(there)!r} {reason}."
-        raise FileError(message)
+        raise FileError(f"Cannot write to {str(out)!r}: {str(there)!r} {reason}.")
     for name in names:
         if (out / name).is_dir():
-            message = f"Cannot write to {str(out)!r}: {name!r} is a folder there."
-            raise FileError(message)
+            raise FileError(f"Cannot write to {str(out)!r}: {name!r} is a folder there.")
     return out

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
+from typing import TypeAlias
 
 Interval: TypeAlias = "tuple[float | str, float | str]"
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import IO, Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import polars as pl
 
 from maskmeter.errors import DuplicateColumnError, FileError
+from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.detection import (
     delimiter_of,
     encoding_of,
@@ -20,14 +23,7 @@ from maskmeter.formats.detection import (
 )
 from maskmeter.formats.dialect import DELIMITERS, Dialect
 from maskmeter.formats.rows import check_rows
-from maskmeter.formats.scanned import Scanned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from maskmeter.formats.codebook import Codebook
-    from maskmeter.formats.scanned import Change, Source
+from maskmeter.formats.scanned import Change, Scanned, Source
 
 _Split: TypeAlias = "Callable[[bytes], tuple[list[bytes], bytes, bytes]]"
 
@@ -53,10 +49,9 @@ def scan(path: Path, dialect: Dialect) -> Scanned:
     source: Path | BytesIO = path if encoding is None else BytesIO(utf8(path, encoding))
     beginning = _whole_lines(_beginning(source))
     if b"\r" in beginning and b"\n" not in beginning:
-        message = (
+        raise FileError(
             f"Cannot read {path.name!r}: its lines end with CR only. Save it with LF line ends."
         )
-        raise FileError(message)
     text = beginning.decode("utf-8-sig", errors="replace")  # all bytes are checked below
     given = dialect.delimiter or ("\t" if path.suffix.lower() in TABBED else None)
     delimiter = given or delimiter_of(text, path.name)
@@ -98,8 +93,9 @@ def write(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
     """Write a frame of any kind."""
     for name, kind in frame.schema.items():
         if kind.is_nested() or kind == nw.Binary:
-            message = f"{NAME} cannot store column {name!r}, which holds {type(kind).__name__}."
-            raise FileError(message)
+            raise FileError(
+                f"{NAME} cannot store column {name!r}, which holds {type(kind).__name__}."
+            )
     if path.suffix.lower() in TABBED:
         frame.to_polars().write_csv(path, separator="\t")
     else:
@@ -170,11 +166,10 @@ def _encoded(record: bytes, encoding: str | None) -> bytes:
     try:
         return record.decode().encode(encoding)
     except UnicodeEncodeError:
-        message = (
+        raise FileError(
             f"Some categories cannot be written in {encoding}, the encoding of the file that was"
             " read. Save that file in UTF-8 and read it again."
-        )
-        raise FileError(message) from None
+        ) from None
 
 
 def _records(file: IO[bytes]) -> Iterator[bytes]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import codecs
 import csv
+from collections.abc import Sequence
 from io import StringIO
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from maskmeter.errors import FileError
 from maskmeter.formats.dialect import DELIMITERS, Dialect
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 FIRST_ROWS = 1000  # that are looked at for the delimiter and for names
 _MARKS = {  # the mark of UTF-32 begins with that of UTF-16
@@ -38,11 +35,10 @@ def encoding_of(path: Path, dialect: Dialect) -> str | None:
     name = dialect.codec
     if name in {"utf-16", "utf-32"}:
         if wide is None or not wide.startswith(name):
-            message = (
+            raise FileError(
                 f"Cannot read {path.name!r} as {name.upper()}: it does not state its byte"
                 f" order. Give the encoding {name}-le or {name}-be."
             )
-            raise FileError(message)
         return wide
     return None if name in {"utf-8", "utf-8-sig", "ascii"} else name
 
@@ -56,10 +52,9 @@ def utf8(path: Path, encoding: str) -> bytes:
     except UnicodeError:
         same = False
     if not same:
-        message = (
+        raise FileError(
             f"Cannot read {path.name!r}: it is not text in the encoding {encoding}. Give another."
         )
-        raise FileError(message)
     return text.encode()
 
 
@@ -75,11 +70,10 @@ def delimiter_of(text: str, name: str) -> str:
     found = steady or present
     if len(found) > 1:
         listed = " and ".join(DELIMITERS[mark] for mark in found)
-        message = (
+        raise FileError(
             f"Cannot tell the delimiter of {name!r}: {listed} would each fit."
             f" Name it, for instance delimiter={found[0]!r} (--delimiter)."
         )
-        raise FileError(message)
     return found[0] if found else ","
 
 

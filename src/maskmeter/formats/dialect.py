@@ -36,16 +36,13 @@ class Dialect:
             except (LookupError, TypeError, ValueError):
                 text = False
             if not text:
-                message = (
+                raise InputError(
                     f"`encoding` must name a text encoding, such as 'cp1252' or 'latin-1', not"
                     f" {shown(self.encoding)}."
                 )
-                raise InputError(message)
         if self.delimiter is not None and self.delimiter not in tuple(DELIMITERS):
-            message = (
+            raise InputError(
                 f"`delimiter` must be ',', ';', '|' or a tab ('\\t'), not {shown(self.delimiter)}."
             )
-            raise InputError(message)
         if self.decimal is not None and self.decimal not in (".", ","):
-            message = f"`decimal` must be '.' or ',', not {shown(self.decimal)}."
-            raise InputError(message)
+            raise InputError(f"`decimal` must be '.' or ',', not {shown(self.decimal)}.")

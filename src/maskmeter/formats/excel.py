@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from maskmeter._plural import counted
 from maskmeter.errors import DuplicateColumnError, FileError
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.detection import FIRST_ROWS, looks_like_names
-from maskmeter.formats.scanned import Scanned
+from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.scanned import Change, Scanned, Source
 from maskmeter.formats.statistical import refuse_nested, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    import narwhals.stable.v2 as nw
-
-    from maskmeter.formats.dialect import Dialect
-    from maskmeter.formats.scanned import Change, Source
 
 NAME = "Excel"
 ENDINGS = (".xlsx",)
@@ -41,11 +36,10 @@ def scan(path: Path, _dialect: Dialect) -> Scanned:
     """Return the table on the first sheet that is shown; its first row names the columns."""
     with path.open("rb") as file:
         if file.read(4) == _PROTECTED:
-            message = (
+            raise FileError(
                 f"Cannot read {path.name!r}: it has a password, or was saved by Excel 2003 or"
                 " earlier. Save it as an .xlsx workbook without a password."
             )
-            raise FileError(message)
     header, rows, left_out = _table(path)
     columns = zip(*([value for value, _ in row] for row in rows), strict=True)
     values = list(columns) if rows else [()] * len(header)
@@ -88,22 +82,20 @@ def write(given: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
 def _check_fits(frame: pl.DataFrame) -> None:
     """Refuse what Excel would cut off without a word."""
     if len(frame) >= _MOST_ROWS or len(frame.columns) > _MOST_COLUMNS:
-        message = (
+        raise FileError(
             f"Excel stores at most {_MOST_ROWS - 1:,} records and {_MOST_COLUMNS:,} columns; this file"
             f" has {len(frame):,} and {len(frame.columns):,}. Write .csv or .parquet."
         )
-        raise FileError(message)
     for column in frame.iter_columns():
         _check_cells(column)
         text = column.dtype == pl.String and (column.str.len_chars().max() or 0) > _LONGEST  # type: ignore[operator]
         digits = column.dtype.is_integer() and (column.abs().max() or 0) >= _DIGITS  # type: ignore[operator]
         if text or digits:
             limit = f"{_LONGEST:,} characters in a text" if text else "15 digits of a number"
-            message = (
+            raise FileError(
                 f"Excel stores at most {limit}; column {column.name!r} has longer ones."
                 " Write .csv or .parquet."
             )
-            raise FileError(message)
 
 
 def _check_cells(column: pl.Series) -> None:
@@ -121,21 +113,19 @@ def _check_cells(column: pl.Series) -> None:
             if infinite
             else "control characters"
         )
-        message = f"Excel cannot store {held}; remove them from column {column.name!r}."
-        raise FileError(message)
+        raise FileError(f"Excel cannot store {held}; remove them from column {column.name!r}.")
 
 
 def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[str, ...]]:
     """Return the header, the cells (value and number format) below it, and what is not read."""
-    from openpyxl import load_workbook  # noqa: PLC0415 - only this format needs it
+    from openpyxl import load_workbook
 
     content = path.read_bytes()  # a workbook that is refused half-way would keep its file open
     values = load_workbook(BytesIO(content), read_only=True, data_only=True)
     formulas = load_workbook(BytesIO(content), read_only=True, data_only=False)
     shown = [n for n, one in enumerate(values.worksheets) if one.sheet_state == "visible"]
     if not shown:
-        message = f"Cannot read {path.name!r}: all its sheets are hidden. Unhide one."
-        raise FileError(message)
+        raise FileError(f"Cannot read {path.name!r}: all its sheets are hidden. Unhide one.")
     sheet, written = values.worksheets[shown[0]], formulas.worksheets[shown[0]]
     for one in (sheet, written):
         one.reset_dimensions()  # the file may give a false size: rows beyond it would not be read
@@ -169,11 +159,10 @@ def _header(cells: Iterable[Any], name: str) -> list[str]:
     while header and header[-1] is None:
         header.pop()
     if not header or not all(isinstance(one, str) and one.strip() for one in header):
-        message = (
+        raise FileError(
             f"Cannot read {name!r}: the first row of its first visible sheet must name every column in text,"
             " and the table must begin in column A."
         )
-        raise FileError(message)
     if len(set(header)) < len(header):
         raise DuplicateColumnError(None)  # what may be a record is not shown
     return header
@@ -194,11 +183,10 @@ def _cells(
         unknown += sum(cells[position].value is None for position in formulas)
         row = [(cell.value, getattr(cell, "number_format", _GENERAL)) for cell in cells]
         if any(value is not None for value, _ in row[columns:]):
-            message = (
+            raise FileError(
                 f"Cannot read {name!r}: some cells lie to the right of the columns that its first"
                 " row names. Name these columns or delete the cells."
             )
-            raise FileError(message)
         if all(value is None for value, _ in row):
             blank += 1  # there may be a million at the end, so they are made when a record follows
             continue
@@ -206,11 +194,10 @@ def _cells(
         rows.append(row[:columns] + [(None, _GENERAL)] * (columns - len(row)))
         blank = 0
     if unknown:
-        message = (
+        raise FileError(
             f"Cannot read {name!r}: {counted(unknown, 'formula has no stored value', 'formulas have no stored values')}."
             " Open and save the workbook in Excel first."
         )
-        raise FileError(message)
     return rows, computed
 
 
@@ -227,13 +214,13 @@ def _column(name: str, values: list[Any]) -> pl.Series:
 
 def _save(path: Path, header: list[str], rows: Iterable[list[tuple[Any, str]]]) -> None:
     """Write a workbook of one sheet; text that begins with = stays text."""
-    from openpyxl import Workbook  # noqa: PLC0415 - only this format needs it
-    from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - the same
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
 
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Sheet1")
 
-    def cell(value: Any, shown: str) -> Any:  # noqa: ANN401 - whatever a cell holds
+    def cell(value: Any, shown: str) -> Any:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return None
         made = WriteOnlyCell(sheet, value)
@@ -254,7 +241,7 @@ def _save(path: Path, header: list[str], rows: Iterable[list[tuple[Any, str]]]) 
     path.write_bytes(whole.getbuffer())
 
 
-def _tidy(sheet: Any) -> None:  # noqa: ANN401 - a sheet of the library
+def _tidy(sheet: Any) -> None:
     """Remove the copy of the records that the writer leaves in the temporary directory if it fails."""
     writer = sheet._writer  # noqa: SLF001 - there is no other way to it
     if writer is None or not Path(writer.out).exists():

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import polars as pl
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from maskmeter.formats.codebook import Codebook
+from maskmeter.formats.codebook import Codebook
 
 DAY = 86_400_000  # milliseconds
 

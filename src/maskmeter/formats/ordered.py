@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-    from pathlib import Path
 
 
 def declared(column: nw.Series[Any]) -> list[Hashable]:
@@ -60,5 +58,5 @@ def in_declared_order(frame: pl.LazyFrame, path: Path, module: str) -> pl.LazyFr
     )
 
 
-def _categories(column: Any) -> list[Any]:  # noqa: ANN401 - a column of Arrow
+def _categories(column: Any) -> list[Any]:
     return column.unify_dictionaries().chunk(0).dictionary.to_pylist()  # type: ignore[no-any-return]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,14 +15,9 @@ import polars as pl
 from maskmeter._optional import need
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
+from maskmeter.formats.dialect import Dialect
 from maskmeter.formats.scanned import Scanned
 from maskmeter.formats.statistical import numbers, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from maskmeter.formats.dialect import Dialect
 
 NAME = "R"
 ENDINGS = (".rds",)
@@ -59,14 +56,13 @@ def scan(path: Path, _dialect: Dialect) -> Scanned:
         warnings.simplefilter("ignore")  # of encodings and classes; what matters is refused below
         found = rdata.read_rds(path, constructor_dict=_AnyClass())
     if not isinstance(found, _Classed) or "data.frame" not in found.kinds:
-        message = f"Cannot read {path.name!r}: it does not hold an R data frame."
-        raise FileError(message)
+        raise FileError(f"Cannot read {path.name!r}: it does not hold an R data frame.")
     pairs = [_column(str(name), values) for name, values in dict(found.values).items()]
     frame = pl.DataFrame([column for column, _ in pairs])
     return Scanned(frame.lazy(), Codebook(tuple(variable for _, variable in pairs)))
 
 
-def _column(name: str, given: Any) -> tuple[pl.Series, Variable]:  # noqa: ANN401 - whatever R holds
+def _column(name: str, given: Any) -> tuple[pl.Series, Variable]:
     """Return a column of R and what it says of itself."""
     if not isinstance(given, _Classed):
         return _vector(name, given), Variable(name)
@@ -86,10 +82,9 @@ def _column(name: str, given: Any) -> tuple[pl.Series, Variable]:  # noqa: ANN40
     if isinstance(given.values, np.ndarray):
         return _vector(name, given.values), Variable(name, label)
     listed = ", ".join(sorted(kinds))
-    message = (
+    raise FileError(
         f"Column {name!r} has an R class that maskmeter cannot read: {listed}. Convert it first."
     )
-    raise FileError(message)
 
 
 def _labelled(name: str, given: _Classed, label: str) -> tuple[pl.Series, Variable]:
@@ -97,7 +92,7 @@ def _labelled(name: str, given: _Classed, label: str) -> tuple[pl.Series, Variab
     column, attributes = _vector(name, given.values), given.attributes
     tagged = isinstance(column.dtype, pl.Enum)
 
-    def code(value: Any) -> Any:  # noqa: ANN401 - a value of the column
+    def code(value: Any) -> Any:
         if isinstance(value, str) and column.dtype != pl.String:
             return f".{value}"
         return str(plain(value)) if tagged else plain(value)
@@ -115,7 +110,7 @@ def _labelled(name: str, given: _Classed, label: str) -> tuple[pl.Series, Variab
     return column, Variable(name, label, pairs, tuple(declared), tagged=tagged)
 
 
-def _with_letters(values: Any) -> list[Any]:  # noqa: ANN401 - an array of the reader's
+def _with_letters(values: Any) -> list[Any]:
     """Return the values of a vector; a missing value that haven tagged is its letter."""
     array = np.ma.asarray(np.atleast_1d(getattr(values, "values", values)))
     absent = np.ma.getmaskarray(array)
@@ -129,13 +124,13 @@ def _with_letters(values: Any) -> list[Any]:  # noqa: ANN401 - an array of the r
     return [None if hidden else one for one, hidden in zip(listed, absent.tolist(), strict=True)]
 
 
-def _moments(name: str, values: Any) -> pl.Series:  # noqa: ANN401 - as above
+def _moments(name: str, values: Any) -> pl.Series:
     seconds = _vector(name, values).cast(pl.Float64).to_list()
     moments = [None if one is None else _EPOCH + timedelta(seconds=one) for one in seconds]
     return pl.Series(name, moments, dtype=pl.Datetime("us", "UTC")).dt.replace_time_zone(None)
 
 
-def _vector(name: str, values: Any) -> pl.Series:  # noqa: ANN401 - as above
+def _vector(name: str, values: Any) -> pl.Series:
     """Return a vector of R: whole numbers as such, NA and NaN as missing."""
     listed = _with_letters(values)
     if np.asarray(getattr(values, "values", values)).dtype.kind == "f":

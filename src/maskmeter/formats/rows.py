@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import codecs
-from typing import IO, TYPE_CHECKING
+from collections.abc import Iterator
+from typing import IO
 
 import numpy as np
 
 from maskmeter._plural import counted, plural
 from maskmeter.errors import FileError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _CHUNK = 1 << 24
 

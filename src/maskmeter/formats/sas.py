@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from maskmeter.errors import FileError
-from maskmeter.formats.codebook import Longest
+from maskmeter.formats.codebook import Codebook, Longest
+from maskmeter.formats.dialect import Dialect
 from maskmeter.formats.scanned import Scanned
 from maskmeter.formats.statistical import (
     check_names,
@@ -21,14 +24,6 @@ from maskmeter.formats.statistical import (
     number_of,
     refuse_nested,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import narwhals.stable.v2 as nw
-
-    from maskmeter.formats.codebook import Codebook
-    from maskmeter.formats.dialect import Dialect
 
 NAME = "SAS transport"
 ENDINGS = (".sas7bdat", ".xpt")
@@ -47,20 +42,18 @@ ADVICE = "it is not a complete SAS file, or its text is not in the encoding that
 
 def scan(path: Path, dialect: Dialect) -> Scanned:
     """Return the values with dates as such; labels of values stand in another file of SAS."""
-    import pyreadstat  # noqa: PLC0415 - only these formats need it
+    import pyreadstat
 
     encoding = dialect.codec
     if path.suffix.lower() == ".xpt":
         if path.stat().st_size % _LINE:
-            message = f"Cannot read {path.name!r}: it was cut short. Copy it again."
-            raise FileError(message)
+            raise FileError(f"Cannot read {path.name!r}: it was cut short. Copy it again.")
         held = len(_DATA_SET.findall(path.read_bytes()))
         if held > 1:
-            message = (
+            raise FileError(
                 f"Cannot read {path.name!r}: it holds {held:,} data sets. Save the one that you"
                 " want in a file of its own."
             )
-            raise FileError(message)
         columns, meta = pyreadstat.read_xport(path, output_format="dict", encoding=encoding)
     else:
         columns, meta = pyreadstat.read_sas7bdat(
@@ -74,7 +67,7 @@ def scan(path: Path, dialect: Dialect) -> Scanned:
 
 def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
     """Write a transport file of version 8, with the labels of columns."""
-    import pyreadstat  # noqa: PLC0415 - only these formats need it
+    import pyreadstat
 
     frame = given.to_polars()
     check_names(frame, NAME, _NAMES, longest=32)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter.formats.codebook import EMPTY, Codebook
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
-    from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.dialect import Dialect
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from maskmeter.errors import FileError
 from maskmeter.formats import spss_bytes
-from maskmeter.formats.codebook import Longest
-from maskmeter.formats.scanned import Scanned
+from maskmeter.formats.codebook import Codebook, Longest, Variable
+from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.scanned import Change, Scanned, Source
 from maskmeter.formats.statistical import (
     can_copy,
     check_length,
@@ -27,15 +30,6 @@ from maskmeter.formats.statistical import (
     whole,
     write_copy,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import narwhals.stable.v2 as nw
-
-    from maskmeter.formats.codebook import Codebook, Variable
-    from maskmeter.formats.dialect import Dialect
-    from maskmeter.formats.scanned import Change, Source
 
 NAME = "SPSS"
 ENDINGS = (".sav", ".zsav")
@@ -69,7 +63,7 @@ _NAMES = re.compile(
 
 def scan(path: Path, dialect: Dialect) -> Scanned:
     """Return the values as they are stored; codes declared missing are values like others."""
-    import pyreadstat  # noqa: PLC0415 - only these formats need it
+    import pyreadstat
 
     columns, meta = pyreadstat.read_sav(
         path,
@@ -99,7 +93,7 @@ def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
 
 def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
     """Write a frame with the labels of its codebook."""
-    import pyreadstat  # noqa: PLC0415 - only these formats need it
+    import pyreadstat
 
     frame = given.to_polars()
     check_names(frame, NAME, _NAMES, longest=64, in_bytes=True)
@@ -107,8 +101,9 @@ def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
     refuse_nested(frame, NAME)
     frame, codebook = labelled_codes(frame, codebook)
     if LONGEST.excess(codebook):  # two categories could get the same label
-        message = f"{NAME} cannot store categories of over {LONGEST.values} bytes. Shorten them."
-        raise FileError(message)
+        raise FileError(
+            f"{NAME} cannot store categories of over {LONGEST.values} bytes. Shorten them."
+        )
     frame = pl.DataFrame([_stored(column, codebook) for column in frame.iter_columns()])
     variables = [codebook[name] for name in frame.columns]
     zipped = path.suffix.lower() == ".zsav"

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import ceil
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.formats.scanned import Change
+from maskmeter.formats.scanned import Change
 
 _Moves: TypeAlias = "list[tuple[Change, slice]]"
 _Padding: TypeAlias = "list[tuple[int, int]]"

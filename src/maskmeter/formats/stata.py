@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from maskmeter.formats import stata_bytes
-from maskmeter.formats.codebook import Longest
+from maskmeter.formats.codebook import Codebook, Longest, Variable
+from maskmeter.formats.dialect import Dialect
 from maskmeter.formats.neutral import DAY
-from maskmeter.formats.scanned import Scanned
+from maskmeter.formats.scanned import Change, Scanned, Source
 from maskmeter.formats.statistical import (
     can_copy,
     check_length,
@@ -28,15 +31,6 @@ from maskmeter.formats.statistical import (
     whole,
     write_copy,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import narwhals.stable.v2 as nw
-
-    from maskmeter.formats.codebook import Codebook, Variable
-    from maskmeter.formats.dialect import Dialect
-    from maskmeter.formats.scanned import Change, Source
 
 NAME = "Stata"
 ENDINGS = (".dta",)
@@ -70,7 +64,7 @@ _NAMES = re.compile(
 
 def scan(path: Path, dialect: Dialect) -> Scanned:
     """Return the values as they are stored; see `frame_of` for extended missing values."""
-    import pyreadstat  # noqa: PLC0415 - only these formats need it
+    import pyreadstat
 
     columns, meta = pyreadstat.read_dta(
         path,
@@ -99,7 +93,7 @@ def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
 
 def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
     """Write a frame with the labels of its codebook."""
-    import pyreadstat  # noqa: PLC0415 - only these formats need it
+    import pyreadstat
 
     frame = given.to_polars()
     check_names(frame, NAME, _NAMES, longest=32)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskmeter.formats.scanned import Change
 from maskmeter.formats.stata_fields import (
+    Field,
     clear_ends,
     clear_fields,
     fixed_fields,
@@ -16,12 +18,6 @@ from maskmeter.formats.stata_fields import (
     tagged_fields,
 )
 from maskmeter.formats.stata_texts import LongTexts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from maskmeter.formats.scanned import Change
-    from maskmeter.formats.stata_fields import Field
 
 _TAGGED = {117: 2, 118: 2, 119: 4}  # releases with tags, and the bytes that number a column there
 _FIXED = {113: 12, 114: 49, 115: 49}  # earlier ones, and the bytes of a display format there
@@ -102,7 +98,7 @@ def beyond(content: bytes, records: int) -> bytes:
 
 def _forget_sorting(head: bytearray, layout: _Layout, columns: Iterable[int]) -> None:
     """End the sort order before the first column that was changed: Stata would trust it."""
-    kind = f"{layout.order}{'H' if layout.number == 2 else 'I'}"  # noqa: PLR2004 - bytes
+    kind = f"{layout.order}{'H' if layout.number == 2 else 'I'}"
     changed = {0, *(column + 1 for column in columns)}  # numbered from one; what follows 0 is old
     ended = False
     for position in range(len(layout.widths) + 1):
@@ -123,7 +119,7 @@ def _tagged(content: bytes, release: int) -> _Layout | None:
         return None
     order = "<" if content[52:55] == b"LSF" else ">"
     number = _TAGGED[release]
-    (columns,) = struct.unpack_from(f"{order}{'H' if number == 2 else 'I'}", content, 70)  # noqa: PLR2004 - bytes
+    (columns,) = struct.unpack_from(f"{order}{'H' if number == 2 else 'I'}", content, 70)
     places_at = _map(content, release, 70 + number, order)
     places = struct.unpack_from(f"{order}14q", content, places_at)
     types = struct.unpack_from(f"{order}{columns}H", content, places[2] + len("<variable_types>"))
@@ -143,7 +139,7 @@ def _map(content: bytes, release: int, at: int, order: str) -> int:
 
     A search could find its tag in the label of the file.
     """
-    old = release == 117  # noqa: PLR2004 - the first release with tags has shorter fields
+    old = release == 117
     at += len("</K><N>") + (4 if old else 8) + len("</N><label>")
     (length,) = struct.unpack_from("B" if old else f"{order}H", content, at)
     at += (1 if old else 2) + length + len("</label><timestamp>")

@@ -7,14 +7,11 @@ names and pieces of commands.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 Field: TypeAlias = "tuple[int, int, int]"  # where it stands, how many stand in a row, bytes of each
 
@@ -38,7 +35,7 @@ def clear_ends(texts: NDArray[np.uint8]) -> None:
 
 def name_bytes(release: int) -> int:
     """Return the bytes of a name: since release 118 a letter may take four."""
-    return 33 if release <= 117 else 129  # noqa: PLR2004 - see above
+    return 33 if release <= 117 else 129
 
 
 def tagged_fields(
@@ -46,7 +43,7 @@ def tagged_fields(
 ) -> Iterator[Field]:
     """Yield the fields before the records of a file with tags; `places` are those of its parts."""
     name = name_bytes(release)
-    shown, label = (49, 81) if release == 117 else (57, 321)  # noqa: PLR2004 - see above
+    shown, label = (49, 81) if release == 117 else (57, 321)
     labels_at = places[6] + len("<value_label_names></value_label_names>") + columns * name
     for at, tag, width in (
         (places[3], b"<varnames>", name),
@@ -94,7 +91,7 @@ def _note(at: int, length: int, name: int) -> Iterator[Field]:
 
 def label_names(content: bytes, at: int, order: str, release: int) -> Iterator[Field]:
     """Yield the names of the tables of value labels that begin at `at`, and last where they end."""
-    opening, closing = (b"<lbl>", b"</lbl>") if release >= 117 else (b"", b"")  # noqa: PLR2004 - tags
+    opening, closing = (b"<lbl>", b"</lbl>") if release >= 117 else (b"", b"")
     name = name_bytes(release) + 3  # they are filled up
     while content.startswith(opening, at) and at + name + 12 <= len(content):
         place = at + len(opening) + 4

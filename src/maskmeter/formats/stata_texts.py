@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _COLUMN_BYTES = {117: 4, 118: 2, 119: 3}  # of the eight of a cell; the others number the record
 _OPENING, _CLOSING = b"<strls>", b"</strls>"
@@ -49,7 +45,7 @@ class LongTexts:
                     continue  # an empty text
                 place = first.setdefault(held[number], (column + 1, row + 1))
                 cells[row, places[column]] = list(self._cell(*place))
-        kind = f"{self.order}I{'I' if self.release == 117 else 'Q'}"  # noqa: PLR2004 - shorter there
+        kind = f"{self.order}I{'I' if self.release == 117 else 'Q'}"
         made = b"".join(b"GSO" + struct.pack(kind, *place) + text for text, place in first.items())
         grown = len(made) - self._size
         for part in range(11, 14):  # labels of values and the end of the file have moved
@@ -70,7 +66,7 @@ class LongTexts:
 
     def _read(self, content: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield each text as it stands, after the cell that refers to it."""
-        kind = f"{self.order}3xI{'I' if self.release == 117 else 'Q'}BI"  # noqa: PLR2004 - shorter there
+        kind = f"{self.order}3xI{'I' if self.release == 117 else 'Q'}BI"
         at = self.places[10] + len(_OPENING)
         end = at + self._size
         while at < end:

@@ -6,20 +6,17 @@ import errno
 import math
 import os
 import re
+from collections.abc import Callable, Hashable
 from datetime import date, time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from maskmeter._plural import counted, plural
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-    from pathlib import Path
-
-    from maskmeter.formats.scanned import Change, Source
+from maskmeter.formats.scanned import Change, Source
 
 _EXACT = 2**53  # whole numbers up to here are doubles too
 _TAG = re.compile(r"\.[A-Za-z_]")
@@ -86,7 +83,7 @@ def plain(value: object) -> object:
     return int(value) if fits else value  # type: ignore[call-overload]
 
 
-def codebook_of(meta: Any, frame: pl.DataFrame) -> Codebook:  # noqa: ANN401 - what the reader returns
+def codebook_of(meta: Any, frame: pl.DataFrame) -> Codebook:
     """Return what the reader found beside the values."""
     return Codebook(
         tuple(_variable(meta, name, frame.schema[name]) for name in frame.columns),
@@ -95,7 +92,7 @@ def codebook_of(meta: Any, frame: pl.DataFrame) -> Codebook:  # noqa: ANN401 - w
     )
 
 
-def _variable(meta: Any, name: str, kind: pl.DataType) -> Variable:  # noqa: ANN401 - as above
+def _variable(meta: Any, name: str, kind: pl.DataType) -> Variable:
     tagged = isinstance(kind, pl.Enum)
     labels = meta.variable_value_labels.get(name, {})
     text = meta.readstat_variable_types[name] == "string"
@@ -188,12 +185,11 @@ def check_length(path: Path, records: int, beyond: bytes) -> None:
     The end of a line is none: some programs add it to every file.
     """
     if beyond not in {b"", b"\n", b"\r\n"}:
-        message = (
+        raise FileError(
             f"Cannot read {path.name!r}: its length does not fit its number of records"
             f" ({records:,}). It has {counted(len(beyond), 'byte')} more, which may be uncounted"
             " records. Save the file again in the program that made it."
         )
-        raise FileError(message)
 
 
 def check_written(columns: dict[str, list[Any]], frame: pl.DataFrame) -> None:
@@ -202,8 +198,7 @@ def check_written(columns: dict[str, list[Any]], frame: pl.DataFrame) -> None:
     The writer does not notice a disk that is full.
     """
     if len(next(iter(columns.values()), [])) != len(frame) or list(columns) != frame.columns:
-        message = "not all was written"
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), message)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "not all was written")
 
 
 def check_names(
@@ -217,12 +212,11 @@ def check_names(
     ]
     if bad:
         size = f"{longest} {'bytes' if in_bytes else 'characters'}"
-        message = (
+        raise FileError(
             f"{kind} does not allow the column name {bad[0]!r}: a name begins with a letter, contains"
             f" letters, digits and underscores, has at most {size} and is not a reserved word."
             f" Rename {len(bad)} of {counted(len(frame.columns), 'column')}."
         )
-        raise FileError(message)
 
 
 def check_numbers(frame: pl.DataFrame, kind: str, largest: float = math.inf) -> None:
@@ -233,16 +227,16 @@ def check_numbers(frame: pl.DataFrame, kind: str, largest: float = math.inf) -> 
         bound = _EXACT - 1 if column.dtype.is_integer() else largest
         outside = int((column.cast(pl.Float64).fill_nan(0).abs() > bound).sum())
         if outside:
-            message = (
+            raise FileError(
                 f"{kind} cannot store {counted(outside, 'number')} of column {column.name!r}:"
                 f" {plural(outside, 'it is', 'they are')} too large. Convert the column to text."
             )
-            raise FileError(message)
 
 
 def refuse_nested(frame: pl.DataFrame, kind: str) -> None:
     """Refuse columns that hold neither text, numbers, booleans, dates nor times."""
     for name, dtype in frame.schema.items():
         if dtype.is_nested() or dtype in {pl.Object, pl.Binary, pl.Duration}:
-            message = f"{kind} cannot store column {name!r}, which holds {type(dtype).__name__}."
-            raise FileError(message)
+            raise FileError(
+                f"{kind} cannot store column {name!r}, which holds {type(dtype).__name__}."
+            )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from maskmeter._plural import counted
+from maskmeter.formats.codebook import Codebook, Variable
 from maskmeter.formats.neutral import unit_of
 from maskmeter.formats.statistical import is_tag, number_of, plain
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from maskmeter.formats.codebook import Codebook, Variable
 
 
 def lost(codebook: Codebook, read: ModuleType | None, written: ModuleType) -> tuple[str, ...]:

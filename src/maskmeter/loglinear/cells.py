@@ -9,22 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from maskmeter.loglinear.means import table_sizes
+from maskmeter.keys import Codes
+from maskmeter.loglinear.means import FittedMeans, table_sizes
+from maskmeter.loglinear.terms import Term
+from maskmeter.microdata import Microdata
 from maskmeter.strata import By
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes
-    from maskmeter.loglinear.means import FittedMeans
-    from maskmeter.loglinear.terms import Term
-    from maskmeter.microdata import Microdata
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 MOST_CELLS = 10_000_000  # beyond, sums over all cells are estimated by draws
 DRAWS = 200_000

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from maskmeter.loglinear.terms import Term
+from maskmeter.loglinear.terms import Term
 
 
 @dataclass(frozen=True)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import locked
 from maskmeter.errors import InputError
+from maskmeter.keys import KeySpace
 from maskmeter.loglinear.components import junction_tree
 from maskmeter.loglinear.means import FittedMeans, table_sizes
-from maskmeter.loglinear.terms import generating_class, spell
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import KeySpace
-    from maskmeter.loglinear.observed import Counted
-    from maskmeter.loglinear.terms import Term
-
-    Array = NDArray[np.float64]
+from maskmeter.loglinear.observed import Counted
+from maskmeter.loglinear.terms import Term, generating_class, spell
+from maskmeter.types import Array
 
 LARGEST_COMPONENT = 10_000_000
 MOST_SWEEPS = 2_000
@@ -75,11 +69,10 @@ def check_component(space: KeySpace, keys: Term) -> None:
     """Refuse a component whose table does not fit in memory, before it is made."""
     size = component_size(space, keys)
     if size > LARGEST_COMPONENT:
-        message = (
+        raise InputError(
             f"Fitting {spell(keys, space)} needs a table of {size:,} cells; at most"
             f" {LARGEST_COMPONENT:,} fit in memory. Use fewer interactions or coarser keys."
         )
-        raise InputError(message)
 
 
 def restricted(generators: tuple[Term, ...], keys: Term) -> tuple[Term, ...]:

@@ -6,16 +6,10 @@ Given f sampled units of a cell, the others are Poisson with a gamma mean of sha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from maskmeter.loglinear import poisson
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 _AT_ONCE = 1 << 14  # cells, with 64 nodes each
 _LARGEST_GAP = np.nextafter(1.0, 0.0)  # u > 0, for its logarithm

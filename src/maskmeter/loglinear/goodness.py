@@ -10,18 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from maskmeter.loglinear.cells import AllCells
 from maskmeter.loglinear.poisson import error_coefficients
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.loglinear.cells import AllCells
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 _AT_ONCE = 1 << 15  # a quarter of a megabyte for each array: they stay in the processor's cache
 

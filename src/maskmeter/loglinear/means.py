@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._random import uniforms
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes, KeySpace
-    from maskmeter.loglinear.components import JunctionTree
-    from maskmeter.loglinear.terms import Term
-
-    Array = NDArray[np.float64]
+from maskmeter.keys import Codes, KeySpace
+from maskmeter.loglinear.components import JunctionTree
+from maskmeter.loglinear.terms import Term
+from maskmeter.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

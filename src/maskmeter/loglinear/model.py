@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -14,6 +15,7 @@ from maskmeter._checks import check_choice, is_number, shown
 from maskmeter._plural import counted
 from maskmeter._views import InWords
 from maskmeter.errors import ConvergenceWarning, InputError, ModelWarning, ParametersWarning
+from maskmeter.keys import Codes
 from maskmeter.loglinear.cells import (
     DRAWS,
     FEW_DRAWS,
@@ -23,22 +25,12 @@ from maskmeter.loglinear.cells import (
 )
 from maskmeter.loglinear.fit import fit_means
 from maskmeter.loglinear.goodness import Goodness, goodness_of_fit
+from maskmeter.loglinear.means import FittedMeans
 from maskmeter.loglinear.observed import Observed, parts_of
-from maskmeter.loglinear.terms import parse_terms, spell
+from maskmeter.loglinear.terms import Words, parse_terms, spell
 from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.perturb import Release
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes
-    from maskmeter.loglinear.means import FittedMeans
-    from maskmeter.loglinear.terms import Words
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 Counts = Literal["original", "released"]
 
@@ -181,8 +173,9 @@ def fit_loglinear(
     chosen = chosen_file(data, counts)
     generators = parse_terms(terms, chosen.space)
     if not is_number(tolerance) or not 0 < tolerance < 1:
-        message = f"`tolerance` must be a number above 0 and below 1, not {shown(tolerance)}."
-        raise InputError(message)
+        raise InputError(
+            f"`tolerance` must be a number above 0 and below 1, not {shown(tolerance)}."
+        )
     observed = Observed.of(chosen)
     means = fit_means(observed, generators, tolerance=tolerance)
     model = LogLinear(chosen, counts, means, observed)
@@ -198,8 +191,7 @@ def chosen_file(data: Release | Microdata, counts: Counts) -> Microdata:
         return data.original if counts == "original" else data.released
     check_microdata(data)
     if not len(data):
-        message = "The file has no records to fit a model to."
-        raise InputError(message)
+        raise InputError("The file has no records to fit a model to.")
     return data
 
 

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, combinations
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import locked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes, KeySpace
-    from maskmeter.loglinear.terms import Term
-    from maskmeter.microdata import Microdata
-
-    Array = NDArray[np.float64]
-
+from maskmeter.keys import Codes, KeySpace
+from maskmeter.loglinear.terms import Term
+from maskmeter.microdata import Microdata
+from maskmeter.types import Array
 
 _LARGEST_KEPT = 100_000  # cells of a margin that is remembered
 

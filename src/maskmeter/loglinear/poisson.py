@@ -7,14 +7,10 @@
 from __future__ import annotations
 
 from math import factorial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 # Bounds of nu between which a power series of so many terms leaves less than the last digit.
 _SERIES = ((0.0, 0.01, 8), (0.01, 1.0, 20))

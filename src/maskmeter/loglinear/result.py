@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isnan
@@ -14,17 +15,11 @@ from maskmeter import chart
 from maskmeter._plural import counted
 from maskmeter._views import InWords, listed
 from maskmeter.loglinear import gamma
+from maskmeter.loglinear.goodness import Goodness
+from maskmeter.loglinear.model import LogLinear
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from maskmeter.loglinear.goodness import Goodness
-    from maskmeter.loglinear.model import LogLinear
     from maskmeter.page import Table
-
-    Array = NDArray[np.float64]
 
 
 _NAMED = 12  # skipped terms that a summary names
@@ -215,7 +210,7 @@ class LoglinearSearch(InWords):
             f"{varied})."
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair chart of z2 and tau2 along the path."""
         names = [
             f"{number} {step.added or 'independence'}" for number, step in enumerate(self.path)

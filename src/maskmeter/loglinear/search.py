@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf, log
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -17,16 +18,11 @@ from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size, fit_means
 from maskmeter.loglinear.model import Counts, LogLinear, chosen_file
 from maskmeter.loglinear.observed import Observed, parts_of
 from maskmeter.loglinear.result import LoglinearSearch, Method, Step, Stop, Weighted, step_of
-from maskmeter.loglinear.terms import generating_class, spell
+from maskmeter.loglinear.terms import Term, generating_class, spell
+from maskmeter.microdata import Microdata
+from maskmeter.perturb import Release
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from maskmeter.loglinear.terms import Term
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb import Release
-
-    Progress = Callable[[Step], object]
+Progress: TypeAlias = Callable[[Step], object]
 
 Obstacle = Literal["size", "time"]
 
@@ -75,8 +71,7 @@ def search_loglinear(
     """
     check_choice(method, Method, name="method")
     if not is_number(enough) or not enough >= 0:
-        message = f"`enough` must be a number of at least 0, not {shown(enough)}."
-        raise InputError(message)
+        raise InputError(f"`enough` must be a number of at least 0, not {shown(enough)}.")
     check_progress(progress)
     check_whole(most_terms, name="most_terms", least=0)
     chosen = chosen_file(data, counts)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from maskmeter.errors import ColumnNotFoundError, InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from maskmeter.keys import KeySpace
+from maskmeter.keys import KeySpace
 
 Term: TypeAlias = tuple[int, ...]  # positions of keys, in order
 Words: TypeAlias = "str | Sequence[str]"
@@ -27,14 +24,14 @@ def parse_terms(words: Words, space: KeySpace) -> tuple[Term, ...]:
     ((0, 1), (2,))
     """
     if not isinstance(words, str | list | tuple):
-        message = 'Give terms as text such as "age:sex", "all-two-way" or "independence".'
-        raise InputError(message)
+        raise InputError('Give terms as text such as "age:sex", "all-two-way" or "independence".')
     listed = [words] if isinstance(words, str) else list(words)
     terms: list[Term] = [(position,) for position in range(len(space.keys))]
     for word in listed:
         if not isinstance(word, str):
-            message = 'Give terms as text such as "age:sex", "all-two-way" or "independence".'
-            raise InputError(message)
+            raise InputError(
+                'Give terms as text such as "age:sex", "all-two-way" or "independence".'
+            )
         if word in _ORDERS and word not in space.names:
             order = min(_ORDERS[word], len(space.keys))
             terms += combinations(range(len(space.keys)), order)
@@ -70,8 +67,7 @@ def _term(word: str, space: KeySpace) -> Term:
             raise ColumnNotFoundError(name, space.names, what="key")
     positions = tuple(sorted({space.index(name) for name in names}))
     if len(positions) < len(names):
-        message = f"The term {word!r} names a key twice. Name each key once."
-        raise InputError(message)
+        raise InputError(f"The term {word!r} names a key twice. Name each key once.")
     return positions
 
 

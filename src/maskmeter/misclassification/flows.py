@@ -5,15 +5,14 @@ All are P[true, released] for the records of one stratum; categories without rec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from maskmeter.types import Array
 
-    Array = NDArray[np.float64]
-    Counts = NDArray[np.int64]
+Counts: TypeAlias = NDArray[np.int64]
 
 
 def nominal(counts: Counts, *, rate: float) -> Array:

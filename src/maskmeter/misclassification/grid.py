@@ -7,21 +7,16 @@ its own axis.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import CellNumbers, Codes
-    from maskmeter.misclassification.product import Mechanism
-
-    Array = NDArray[np.float64]
+from maskmeter.keys import CellNumbers, Codes
+from maskmeter.misclassification.product import Mechanism
+from maskmeter.types import Array
 
 LARGEST_GRID = 1 << 25  # cells; 256 MB
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter.misclassification.flows import symmetric_flows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 
 def two_stage(P: Array, shares: Array) -> Array:
@@ -90,4 +85,4 @@ def full_exchange(shares: Array) -> Array:
 
 def _exact_zeros(P: Array) -> Array:
     """Return P with 0 where 1 minus a sum that should be 1 left a rounding error."""
-    return np.where(np.abs(P) < 1e-15, 0, P)  # noqa: PLR2004 - rounding of numbers near 1
+    return np.where(np.abs(P) < 1e-15, 0, P)

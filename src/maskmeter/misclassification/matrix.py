@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import is_number, locked, shown
 from maskmeter._plural import plural
 from maskmeter.errors import CategoryError, MatrixError
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Key
+from maskmeter.keys import Key
 
 _LARGEST = 20_000  # categories: a matrix of 3 GB
 _TOLERANCE = 1e-6  # rows that were rounded to single precision are made to sum to one
@@ -32,13 +28,11 @@ def stay_or_move(size: int, *, stay: float) -> NDArray[np.float64]:
     [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
     """
     if not is_number(stay) or not 0 <= stay <= 1:
-        message = f"`stay` must be a probability between 0 and 1, not {shown(stay)}."
-        raise MatrixError(message)
-    if not isinstance(size, int | np.integer) or not 2 <= size <= _LARGEST:  # noqa: PLR2004 - one to stay in, one to move to
-        message = (
+        raise MatrixError(f"`stay` must be a probability between 0 and 1, not {shown(stay)}.")
+    if not isinstance(size, int | np.integer) or not 2 <= size <= _LARGEST:
+        raise MatrixError(
             f"`size` must be a number of categories from 2 to {_LARGEST:,}, not {shown(size)}."
         )
-        raise MatrixError(message)
     P = np.full((size, size), (1 - stay) / (size - 1))
     np.fill_diagonal(P, stay)
     return P
@@ -70,23 +64,23 @@ class Matrix:
         """
         size = int(np.prod([key.size for key in keys]))
         if len(self.P) != size:
-            message = (
+            raise MatrixError(
                 f"The matrix for {name!r} is {len(self.P)} by {len(self.P)}, but {name!r} has"
                 f" {size} categories. When the population has more categories than the sample,"
                 " read the sample with keys=population.space."
             )
-            raise MatrixError(message)
         if self.categories is None:
             return self.P
         order = [_position(keys, label, name, row) for row, label in enumerate(self.categories)]
         if len(set(order)) < size:
-            message = f"Two row labels of the matrix for {name!r} name the same category. Give each row its own."
-            raise MatrixError(message)
+            raise MatrixError(
+                f"Two row labels of the matrix for {name!r} name the same category. Give each row its own."
+            )
         place = np.argsort(order)
         return self.P[np.ix_(place, place)]
 
 
-def as_matrix(source: Any, *, name: str) -> Matrix:  # noqa: ANN401 - an array or a labelled frame
+def as_matrix(source: Any, *, name: str) -> Matrix:
     """Return a checked P[true, released] for the key called `name`.
 
     Arrays follow the key's categories. Frames are matched by label: a pandas frame has the true
@@ -114,7 +108,7 @@ def as_matrix(source: Any, *, name: str) -> Matrix:  # noqa: ANN401 - an array o
 def _check_probabilities(P: NDArray[np.float64], name: str) -> None:
     if np.iscomplexobj(P):
         raise _refused(name, "its entries are complex numbers")
-    if P.ndim != 2 or P.shape[0] != P.shape[1]:  # noqa: PLR2004 - rows and columns
+    if P.ndim != 2 or P.shape[0] != P.shape[1]:
         shape = " by ".join(map(str, P.shape)) or "a single number"
         raise _refused(name, f"it must be square, but it is {shape}")
     if np.isnan(P).any():
@@ -139,7 +133,7 @@ def _check_probabilities(P: NDArray[np.float64], name: str) -> None:
         )
 
 
-def _labelled(source: Any, name: str) -> tuple[Any, list[Any], list[Any]] | None:  # noqa: ANN401 - any frame
+def _labelled(source: Any, name: str) -> tuple[Any, list[Any], list[Any]] | None:
     """Return the values, row labels and column labels of a frame; None when it is not a frame."""
     try:
         frame = nw.from_native(source, pass_through=True, eager_only=True)
@@ -150,7 +144,7 @@ def _labelled(source: Any, name: str) -> tuple[Any, list[Any], list[Any]] | None
     first = next(iter(frame.schema.values()))
     if frame.implementation.is_pandas_like() and first.is_numeric():
         return source.to_numpy(), source.index.tolist(), source.columns.tolist()
-    if len(frame.columns) < 2:  # noqa: PLR2004 - labels and at least one column
+    if len(frame.columns) < 2:
         raise _refused(name, "its first column must hold the true categories")
     if first.is_float():
         raise _refused(
@@ -171,17 +165,16 @@ def _same_order(rows: list[Any], columns: list[Any], name: str) -> list[int]:
     return [texts.index(text) for text in wanted]
 
 
-def _position(keys: Sequence[Key], label: Any, name: str, row: int) -> int:  # noqa: ANN401 - a category, or one for each key
+def _position(keys: Sequence[Key], label: Any, name: str, row: int) -> int:
     """Return the row of a label; crossed keys are labelled by a tuple of categories."""
     parts = (label,) if len(keys) == 1 else label
     try:
         codes = [key.code(part) for key, part in zip(keys, parts, strict=True)]
     except (CategoryError, TypeError, ValueError):
-        message = (
+        raise MatrixError(
             f"The label of row {row + 1} of the matrix for {name!r} is not one of the categories of"
             " that key. Label the rows with categories, or give an array in the order of the categories."
-        )
-        raise MatrixError(message) from None
+        ) from None
     return int(np.ravel_multi_index(codes, [key.size for key in keys]))
 
 

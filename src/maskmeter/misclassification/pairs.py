@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from maskmeter.keys import Codes
+from maskmeter.misclassification.product import Factor, Mechanism
+from maskmeter.table import KeyTable
 
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes
-    from maskmeter.misclassification.product import Factor, Mechanism
-    from maskmeter.table import KeyTable
-
-    # The number of the first pair, then what `blocks` yields.
-    _Block = tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+_Block: TypeAlias = tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 _PAIRS_AT_ONCE = 1 << 17  # arrays of a megabyte stay in the processor's cache
 _MANY_SOURCES = 1 << 10  # of a target, on average: then it is worked on alone

@@ -6,24 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import locked
 from maskmeter._random import RandomSource, seed_of, uniforms
 from maskmeter.errors import InputError, MatrixError
-from maskmeter.keys import Key, KeySpace, check_codes, combined
+from maskmeter.keys import CellNumbers, Codes, Key, KeySpace, check_codes, combined
+from maskmeter.microdata import Microdata
 from maskmeter.misclassification.alias import AliasTable
 from maskmeter.misclassification.matrix import Matrix, as_matrix
 from maskmeter.strata import By, as_by, mapped
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import CellNumbers, Codes
-    from maskmeter.microdata import Microdata
-    from maskmeter.table import KeyTable
+from maskmeter.table import KeyTable
 
 Crossed: TypeAlias = tuple[str, ...]
 Declared: TypeAlias = Matrix | By[Matrix]
@@ -46,10 +42,9 @@ class Misclassification:
 
     def __init__(self, matrices: Mapping[Any, Any]) -> None:
         if not isinstance(matrices, Mapping):
-            message = (
+            raise MatrixError(
                 "Give a dictionary with a matrix for each misclassified key, such as {'lad': P}."
             )
-            raise MatrixError(message)
         declared = []
         for key, source in matrices.items():
             names = (key,) if isinstance(key, str) else key
@@ -58,10 +53,9 @@ class Misclassification:
                 or not names
                 or not all(isinstance(n, str) for n in names)
             ):
-                message = (
+                raise MatrixError(
                     "Each entry of the dictionary must be the name of a key, or a tuple of names."
                 )
-                raise MatrixError(message)
             declared.append((names, mapped(source, partial(as_matrix, name=" x ".join(names)))))
         object.__setattr__(self, "matrices", tuple(declared))
         _check_independent(self.matrices)
@@ -216,12 +210,13 @@ def as_mechanism(
     return Misclassification({} if given is None else given).on(space)
 
 
-def space_of(data: Any) -> KeySpace:  # noqa: ANN401 - anything a caller may pass
+def space_of(data: Any) -> KeySpace:
     """Return the key space of a sample or a population, or the one that is given."""
     space = data if isinstance(data, KeySpace) else getattr(data, "space", None)
     if not isinstance(space, KeySpace):
-        message = f"Give a sample, a population or its key space, not a {type(data).__name__}."
-        raise InputError(message)
+        raise InputError(
+            f"Give a sample, a population or its key space, not a {type(data).__name__}."
+        )
     return space
 
 
@@ -230,19 +225,19 @@ def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
     perturbed = [name for names, _ in matrices for name in names]
     for name in perturbed:
         if perturbed.count(name) > 1:
-            message = f"Key {name!r} has more than one matrix. Give one, for the key or for a combination."
-            raise MatrixError(message)
+            raise MatrixError(
+                f"Key {name!r} has more than one matrix. Give one, for the key or for a combination."
+            )
     for names, declared in matrices:
         clash = (
             [key for key in declared.keys if key in perturbed] if isinstance(declared, By) else []
         )
         if clash:
-            message = (
+            raise MatrixError(
                 f"The matrix for {' x '.join(names)!r} depends on {clash[0]!r}, which is itself"
                 " misclassified. Let it depend on other keys, or give one matrix for the"
                 " combination of both."
             )
-            raise MatrixError(message)
 
 
 def _factor(names: Crossed, declared: Declared, space: KeySpace) -> Factor:

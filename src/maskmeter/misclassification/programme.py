@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 LARGEST = 1_000  # categories: a programme of a million variables
 _ZERO = 1e-11
@@ -30,7 +26,7 @@ def least_cost(
     array([[0.8, 0.2],
            [0.2, 0.8]])
     """
-    from scipy import optimize, sparse  # noqa: PLC0415 - slow to import, and only needed here
+    from scipy import optimize, sparse
 
     size = len(shares)
     smaller = np.minimum.outer(shares, shares)

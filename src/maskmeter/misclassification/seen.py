@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskmeter.keys import combined
+from maskmeter.keys import Codes, KeySpace, combined
 from maskmeter.misclassification.matrix import Matrix
-from maskmeter.misclassification.product import Misclassification
+from maskmeter.misclassification.product import (
+    Crossed,
+    Declared,
+    Factor,
+    Mechanism,
+    Misclassification,
+)
 from maskmeter.strata import By, by_cell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes, KeySpace
-    from maskmeter.misclassification.product import Crossed, Declared, Factor, Mechanism
-
-    Array = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+from maskmeter.types import Array, Integers
 
 _RECORDS = 30  # that a group should hold on average: fewer would say little about its members
 _LARGEST = 1000  # combinations of keys that are taken to move together

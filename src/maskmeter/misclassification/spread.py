@@ -12,24 +12,19 @@ Kronecker product of the powers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from math import ceil, inf, log, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from maskmeter.keys import Codes
 from maskmeter.misclassification.grid import Grid
 from maskmeter.misclassification.pairs import Pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes
-    from maskmeter.misclassification.product import Mechanism
-    from maskmeter.table import KeyTable
+from maskmeter.misclassification.product import Mechanism
+from maskmeter.table import KeyTable
 
 _SLOWEST_SERIES = 0.9
 _TAIL = 1e-14

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter._checks import is_number, is_pair, shown
 from maskmeter._plural import counted, plural
 from maskmeter._views import InWords
 from maskmeter.errors import InputError
 from maskmeter.frames import encode, opened
-from maskmeter.keys import Key
+from maskmeter.keys import Key, KeySpace
+from maskmeter.microdata import Microdata
 from maskmeter.misclassification.matrix import Matrix
 from maskmeter.misclassification.product import Misclassification, space_of
 from maskmeter.page import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import KeySpace
-    from maskmeter.microdata import Microdata
-    from maskmeter.table import KeyTable
-
-    Array = NDArray[np.float64]
+from maskmeter.table import KeyTable
+from maskmeter.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +112,7 @@ class ValidationStudy(InWords):
 
 
 def validation_study(
-    source: Any,  # noqa: ANN401 - a path or any frame narwhals knows
+    source: Any,
     columns: Mapping[str, tuple[str, str]],
     *,
     keys: KeySpace | Microdata | KeyTable,
@@ -147,14 +140,12 @@ def validation_study(
     [[0.75, 0.25], [0.0, 1.0]]
     """
     if not is_number(smoothing) or not 0 <= smoothing < np.inf:
-        message = f"`smoothing` must be a number of at least 0, not {shown(smoothing)}."
-        raise InputError(message)
+        raise InputError(f"`smoothing` must be a number of at least 0, not {shown(smoothing)}.")
     if not isinstance(columns, Mapping) or not columns or not all(map(is_pair, columns.values())):
-        message = (
+        raise InputError(
             "`columns` must be a dictionary that gives for each key its true and its recorded column,"
             " such as {'age': ('age_checked', 'age')}."
         )
-        raise InputError(message)
     space, given = space_of(keys), opened(source)
     frame = given.load()
     studied = []
@@ -181,15 +172,13 @@ def smoothed(counts: NDArray[np.int64], smoothing: float) -> tuple[Array, Array]
     """
     rows, total = counts.sum(axis=1, keepdims=True), counts.sum()
     if not smoothing and not rows.all():
-        message = (
+        raise InputError(
             f"{(empty := int((rows == 0).sum()))} of {len(rows)} categories"
             f" {plural(empty, 'has', 'have')} no record in the study. Use"
             " `smoothing` or coarser categories."
         )
-        raise InputError(message)
     if not total:
-        message = "The study has no records."
-        raise InputError(message)
+        raise InputError("The study has no records.")
     stay = float(np.trace(counts) / total)
     others = np.tile(counts.sum(axis=0) + 1.0 / len(counts), (len(counts), 1))
     np.fill_diagonal(others, 0)

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from maskmeter.chart import DARK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 SEVERAL = 3  # sections, from which on a list of contents helps
 
@@ -160,7 +158,7 @@ def render(
     >>> "Words &amp; more." in page and "https:" not in page
     True
     """
-    import jinja2  # noqa: PLC0415 - loaded once a page is asked for
+    import jinja2
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.tests["of"] = lambda block, kind: type(block).__name__ == kind
@@ -213,7 +211,7 @@ def _is_figure(cell: str) -> bool:
 @cache
 def _bundle() -> str:
     """Return the chart library as one script, which takes a second to put together."""
-    import vl_convert  # noqa: PLC0415 - loaded once a page with charts is asked for
+    import vl_convert
 
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     # Either would end the script, or begin a comment in it.
@@ -239,7 +237,7 @@ def _style(classification: str) -> str:
     return sheet
 
 
-def _spec(chart: Any) -> dict[str, Any]:  # noqa: ANN401 - an Altair chart
+def _spec(chart: Any) -> dict[str, Any]:
     """Return a chart for the page."""
     spec: dict[str, Any] = chart.to_dict()
     spec.pop("$schema", None)  # an address, which nothing here may need

@@ -5,14 +5,13 @@ It brings its own colours for light and dark notebooks, has no script and asks f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from maskmeter.chart.svg import COLOURS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from maskmeter.chart.svg import Picture
     from maskmeter.page import Table
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from maskmeter.manykeys import KeyCurve
 from maskmeter.paper.tables import RATES, RELEASED
+from maskmeter.riskutility import RiskUtilityMap
 
-if TYPE_CHECKING:
-    from maskmeter.manykeys import KeyCurve
-    from maskmeter.riskutility import RiskUtilityMap
-
-    Rows = dict[str, list[float]]
+Rows: TypeAlias = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def of_reading(table: dict[str, Rows], printed: dict[str, Rows]) -> Finding:
     (swaps, pram), (printed_swaps, printed_pram) = np.transpose(found), np.transpose(wanted)
     return Finding(
         "The printed row (2.6) was computed with the released count F~_j in place of F_j.",
-        bool(np.abs(swaps / printed_swaps - 1).max() < 0.001),  # noqa: PLR2004 - what rounding leaves
+        bool(np.abs(swaps / printed_swaps - 1).max() < 0.001),
         f"With F~_j, the printed row (2.5) gives {_two(swaps)} for the random swaps (printed"
         f" {_two(printed_swaps)}) and {_two(pram)} for random PRAM (printed {_two(printed_pram)}),"
         " where the chance to stay varies between districts. This explains why the printed row stays"
@@ -70,25 +68,25 @@ def _of_measures(table: dict[str, Rows]) -> list[Finding]:
     return [
         Finding(
             "The approximations (2.5) and (2.7) are as good as the exact risk (2.8).",
-            bool(close < 0.005),  # noqa: PLR2004 - half a percent, as on the page
+            bool(close < 0.005),
             f"They differ from it by at most {close:.2%}.",
         ),
         Finding(
             "Assuming that the intruder knows who is in the sample (2.2) overstates the risk"
             " several times over.",
-            bool((larger > 3).all()),  # noqa: PLR2004 - several
+            bool((larger > 3).all()),
             f"It is {larger.min():.1f} to {larger.max():.1f} times tau.",
         ),
         Finding(
             "The measure that uses who was moved (2.9) is close to tau.",
-            bool(known < 0.15),  # noqa: PLR2004 - the noise of one release
+            bool(known < 0.15),
             f"They differ by at most {known:.1%}.",
         ),
         Finding(
             "The approximation (2.6) for small misclassification is close to tau.",
-            bool((np.abs(small - 1) < 0.1).all()),  # noqa: PLR2004 - a tenth
+            bool((np.abs(small - 1) < 0.1).all()),
             f"It is {small.min():.2f} to {small.max():.2f} times tau, and within a tenth of tau in"
-            f" {int((np.abs(small - 1) < 0.1).sum())} of {len(small)} designs. It is not clipped:"  # noqa: PLR2004 - the same
+            f" {int((np.abs(small - 1) < 0.1).sum())} of {len(small)} designs. It is not clipped:"
             " where most records of small groups move, the units moved into a cell outnumber its own"
             " and the values fall far below zero.",
         ),
@@ -114,7 +112,7 @@ def _of_designs(table: dict[str, Rows]) -> list[Finding]:
         ),
         Finding(
             "The risk can be estimated from the sample alone.",
-            bool(ours < 0.15),  # noqa: PLR2004 - one sample
+            bool(ours < 0.15),
             f"The default estimate is off by at most {ours:.1%}.",
         ),
     ]
@@ -125,7 +123,7 @@ def of_table2(table: dict[str, Any]) -> list[Finding]:
     return [
         Finding(
             "Estimated and exact risk rank the records alike.",
-            bool(table["spearman"] >= 0.85 and table["spearman, default"] >= 0.80),  # noqa: PLR2004 - held figures
+            bool(table["spearman"] >= 0.85 and table["spearman, default"] >= 0.80),
             f"Spearman's correlation is {table['spearman']:.2f} for the paper's estimate over uniques"
             f" with a target, and {table['spearman, default']:.2f} for the default over all uniques."
             " The default gives a risk near 0 to records in cells that are probably empty in the"
@@ -154,7 +152,7 @@ def of_table3(table: dict[str, Rows]) -> list[Finding]:
         Finding(
             "Targeting costs the association of district and ethnic group as much as random"
             " perturbation does.",
-            bool(np.abs(aimed.mean() / random.mean() - 1) < 0.5),  # noqa: PLR2004 - half
+            bool(np.abs(aimed.mean() / random.mean() - 1) < 0.5),
             f"Cramer's V changes by {aimed.mean():.1f} % on average under targeting and by"
             f" {random.mean():.1f} % at random. The difference: most of the association in this"
             " census is between the majority and all other groups, and targeted designs keep that.",
@@ -187,7 +185,7 @@ def of_map(found: RiskUtilityMap) -> list[Finding]:
         Finding(
             "At equal information loss, targeted releases have less risk: they dominate the random"
             " ones of 10 % and 20 %.",
-            len(beaten) == 4,  # noqa: PLR2004 - all of them
+            len(beaten) == 4,
             f"A targeted release beats {', '.join(beaten) or 'none of them'} on both axes. On the"
             f" frontier: {', '.join(found.frontier)}.",
         )
@@ -210,7 +208,7 @@ def of_many_keys(curve: KeyCurve) -> list[Finding]:
         Finding(
             "With misclassification it rises, peaks and falls: by 30 keys it has turned down for"
             " theta of 0.05 and more.",
-            all(number < last for theta, number in peaks.items() if theta >= 0.05),  # noqa: PLR2004 - as in the figure
+            all(number < last for theta, number in peaks.items() if theta >= 0.05),
             f"The risk is largest with {told}. Near its peak each curve is flat compared with the"
             " noise of one sample.",
         ),

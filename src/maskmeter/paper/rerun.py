@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,8 +16,8 @@ from maskmeter import chart
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter.errors import FileError
 from maskmeter.formats.atomic import check_folder, whole
-from maskmeter.manykeys import binary_keys_experiment
-from maskmeter.microdata import read
+from maskmeter.manykeys import KeyCurve, binary_keys_experiment
+from maskmeter.microdata import Microdata, read
 from maskmeter.page import Block, Figure, Section, Table, Text, Top, render
 from maskmeter.paper import findings
 from maskmeter.paper.tables import (
@@ -29,17 +31,9 @@ from maskmeter.paper.tables import (
     published,
 )
 from maskmeter.perturb import Pram, Swap
-from maskmeter.riskutility import compare
+from maskmeter.riskutility import RiskUtilityMap, compare
 from maskmeter.simulate import PAPER_SIZE, bernoulli_sample, synthetic_census
 from maskmeter.table import count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from maskmeter.manykeys import KeyCurve
-    from maskmeter.microdata import Microdata
-    from maskmeter.riskutility import RiskUtilityMap
 
 FRACTION = 0.01
 STEPS = (
@@ -251,8 +245,7 @@ class Paper:
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            message = f"Cannot write to {str(out)!r}: {error.strerror}."
-            raise FileError(message) from None
+            raise FileError(f"Cannot write to {str(out)!r}: {error.strerror}.") from None
         lead = (
             "Every table and figure of Shlomo and Skinner (2010) on a synthetic census of"
             f" {self.study.population.total:,} invented people, a sample of"
@@ -345,7 +338,7 @@ def _ratios(figures: list[float], tau_star: float) -> list[str]:
     return [f"{figure / tau_star:.3f}" if tau_star else "none" for figure in figures]
 
 
-def _plain(figures: Any) -> Any:  # noqa: ANN401 - what JSON holds
+def _plain(figures: Any) -> Any:
     """Return figures as JSON can hold them: what is not a number is null."""
     if isinstance(figures, dict):
         return {name: _plain(one) for name, one in figures.items()}

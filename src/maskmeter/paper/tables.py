@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.stats import spearmanr
 
 from maskmeter.errors import without_warnings
-from maskmeter.loglinear import search_loglinear
-from maskmeter.perturb import Pram, Swap, protect
+from maskmeter.loglinear import LoglinearSearch, search_loglinear
+from maskmeter.microdata import Microdata
+from maskmeter.perturb import Pram, Release, Swap, protect
+from maskmeter.perturb.step import Step
 from maskmeter.risk import (
+    EstimatedRisk,
+    Risk,
     approximate_risk,
     correctly_classified_risk,
     estimate_risk,
     exact_risk,
     in_sample_risk,
 )
-from maskmeter.strata import by
+from maskmeter.risk.known import Formula
+from maskmeter.strata import By, by
+from maskmeter.table import KeyTable
 from maskmeter.utility import information_loss
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from maskmeter.loglinear import LoglinearSearch
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb import Release
-    from maskmeter.perturb.step import Step
-    from maskmeter.risk import EstimatedRisk, Risk
-    from maskmeter.risk.known import Formula
-    from maskmeter.strata import By
-    from maskmeter.table import KeyTable
 
 T = TypeVar("T")
 
@@ -217,7 +212,7 @@ class Study:
         return table
 
 
-def _rank(one: Any, other: Any) -> float:  # noqa: ANN401 - arrays
+def _rank(one: Any, other: Any) -> float:
     return float(spearmanr(one, other).statistic)
 
 

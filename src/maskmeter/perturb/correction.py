@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter._plural import counted
 from maskmeter._views import InWords, facts
 from maskmeter.errors import InputError, MatrixError
+from maskmeter.keys import Codes, KeySpace
 from maskmeter.microdata import Microdata
-from maskmeter.misclassification import as_mechanism
+from maskmeter.misclassification import Mechanism, Misclassification, as_mechanism
+from maskmeter.misclassification.product import Factor
 from maskmeter.perturb.release import Release
 from maskmeter.perturb.swap import Swap
+from maskmeter.types import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes, KeySpace
-    from maskmeter.misclassification import Mechanism, Misclassification
-    from maskmeter.misclassification.product import Factor
     from maskmeter.page import Table
-
-    Array = NDArray[np.float64]
 
 _SINGULAR = 1e12  # condition number beyond which an inverse has no digits left
 
@@ -99,12 +95,10 @@ def correct_counts(
     """
     names = (rows,) if columns is None else (rows, columns)
     if not all(isinstance(name, str) for name in names):
-        message = "`rows` and `columns` must be names of keys."
-        raise InputError(message)
+        raise InputError("`rows` and `columns` must be names of keys.")
     mechanism, released = _door(data, misclassification, names)
     if len(set(names)) < len(names):
-        message = "`rows` and `columns` must be two different keys."
-        raise InputError(message)
+        raise InputError("`rows` and `columns` must be two different keys.")
     space = released.space.project(names)
     axes = _axes(mechanism, names)
     strata = np.column_stack([axis.factor.stratum(released.codes) for axis in axes])
@@ -133,16 +127,16 @@ def _door(
     if isinstance(data, Microdata) and given is not None:
         return as_mechanism(given, data.space), data
     if not isinstance(data, Release) or given is not None:
-        message = "Give a release, or a released file (mm.read) with its `misclassification`."
-        raise InputError(message)
+        raise InputError(
+            "Give a release, or a released file (mm.read) with its `misclassification`."
+        )
     steps = () if data.provenance is None else data.provenance.steps
     swapped = {name for step in steps if isinstance(step, Swap) for name in step.key}
     if swapped & set(names):
-        message = (
+        raise InputError(
             f"{(swapped & set(names)).pop()!r} was swapped. These estimates and their standard errors hold for PRAM only:"
             " swapping keeps the margins and moves records in pairs."
         )
-        raise InputError(message)
     return data.misclassification, data.released
 
 
@@ -169,11 +163,10 @@ class _Axis:
         """Return P^-1, summed over the categories that belong to one count."""
         P = self.factor.P[stratum]
         if np.linalg.cond(P) > _SINGULAR:
-            message = (
+            raise MatrixError(
                 f"The matrix of {self.factor.name!r} cannot be inverted: its rows are linearly"
                 " dependent, so the released counts do not determine the original ones."
             )
-            raise MatrixError(message)
         member = np.zeros((len(P), self.size))
         member[np.arange(len(P)), self.wanted] = 1
         inverse: Array = np.linalg.inv(P) @ member

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter._checks import check_choice, locked
 from maskmeter._plural import plural
 from maskmeter._views import InWords, facts
 from maskmeter.errors import CategoryError, PerturbationError
-from maskmeter.microdata import check_microdata
+from maskmeter.keys import Key
+from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.misclassification import Matrix
+from maskmeter.misclassification.product import Crossed
 from maskmeter.misclassification.programme import LARGEST, least_cost
 from maskmeter.perturb.pram import Pram, allowed_moves, as_moves
 from maskmeter.perturb.step import as_crossed, category_of, check_rate
+from maskmeter.types import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Key
-    from maskmeter.microdata import Microdata
-    from maskmeter.misclassification.product import Crossed
     from maskmeter.page import Table
-
-    Array = NDArray[np.float64]
 
 Cost = Literal["changes", "distance"]
 
@@ -125,8 +121,9 @@ def design_pram(
     counts = np.bincount(category_of(data.codes, data.space, names), minlength=size)
     present = counts > 0
     if present.sum() > LARGEST:
-        message = f"{title!r} has {int(present.sum()):,} categories; mm.design_pram takes at most {LARGEST:,}."
-        raise PerturbationError(message)
+        raise PerturbationError(
+            f"{title!r} has {int(present.sum()):,} categories; mm.design_pram takes at most {LARGEST:,}."
+        )
     shares = counts / counts.sum()
     allowed = allowed_moves(keys, moves)[np.ix_(present, present)]
     place = np.flatnonzero(present)
@@ -144,8 +141,7 @@ def _bounds(keys: list[Key], given: float | Mapping[Any, float], size: int) -> A
     if not hasattr(given, "items"):
         return np.full(size, check_rate(given, name="stay_at_most"))
     if len(keys) > 1:
-        message = "For crossed keys, give one number as the bound of all combinations."
-        raise CategoryError(message)
+        raise CategoryError("For crossed keys, give one number as the bound of all combinations.")
     bounds = np.ones(size)
     for category, bound in given.items():
         bounds[keys[0].code(category)] = check_rate(bound, name="stay_at_most")

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import locked, shown
 from maskmeter._plural import counted
+from maskmeter._random import RandomSource
 from maskmeter.errors import CategoryError, PerturbationError, RateWarning
-from maskmeter.misclassification import Matrix, Misclassification, as_matrix, stay_or_move
+from maskmeter.keys import Codes, Key
+from maskmeter.microdata import Microdata
+from maskmeter.misclassification import (
+    Matrix,
+    Mechanism,
+    Misclassification,
+    as_matrix,
+    stay_or_move,
+)
 from maskmeter.misclassification.invariant import (
     blended,
     full_exchange,
@@ -19,6 +30,7 @@ from maskmeter.misclassification.invariant import (
     solve_blend,
     two_stage,
 )
+from maskmeter.misclassification.product import Crossed, Declared
 from maskmeter.misclassification.programme import LARGEST, least_cost
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import (
@@ -34,19 +46,7 @@ from maskmeter.perturb.step import (
 )
 from maskmeter.strata import By, as_by, mapped
 from maskmeter.table import KeyTable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter._random import RandomSource
-    from maskmeter.keys import Codes, Key
-    from maskmeter.microdata import Microdata
-    from maskmeter.misclassification import Mechanism
-    from maskmeter.misclassification.product import Crossed, Declared
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 _NOTICEABLE = 0.001
 _INVARIANT = 1e-9
@@ -93,7 +93,7 @@ class Pram:
         key: str | tuple[str, ...] | list[Any],
         stay: float | By[float] | None = None,
         *,
-        matrix: Any = None,  # noqa: ANN401 - an array, a labelled frame or By
+        matrix: Any = None,
         blend: float | None = None,
         invariant: bool = True,
         forbidden: Sequence[tuple[Any, Any]] = (),
@@ -103,22 +103,19 @@ class Pram:
         targets = tuple(as_crossed(one) for one in several)
         title = ", ".join(" x ".join(names) for names in targets)
         if not targets or len({n for names in targets for n in names}) < sum(map(len, targets)):
-            message = "Give PRAM one or more different keys."
-            raise PerturbationError(message)
+            raise PerturbationError("Give PRAM one or more different keys.")
         if (stay is None) == (matrix is None):
-            message = f"PRAM of {title!r} needs either `stay` or `matrix`, not both."
-            raise PerturbationError(message)
+            raise PerturbationError(f"PRAM of {title!r} needs either `stay` or `matrix`, not both.")
         if forbidden and len(targets) > 1:
-            message = "`forbidden` applies to one key or one combination of keys. Use a step for each key."
-            raise PerturbationError(message)
+            raise PerturbationError(
+                "`forbidden` applies to one key or one combination of keys. Use a step for each key."
+            )
         if blend is not None and not invariant:
-            message = (
+            raise PerturbationError(
                 "`blend` applies to invariant matrices only. Leave it out with invariant=False."
             )
-            raise PerturbationError(message)
         if not isinstance(invariant, bool):
-            message = f"`invariant` must be True or False, not {shown(invariant)}."
-            raise PerturbationError(message)
+            raise PerturbationError(f"`invariant` must be True or False, not {shown(invariant)}.")
         checked = None if stay is None else mapped(stay, partial(check_rate, name="stay"))
         source = None if matrix is None else mapped(matrix, partial(as_matrix, name=title))
         either: Any = source if checked is None else checked
@@ -156,9 +153,8 @@ class Pram:
 
     def perturb(self, data: Microdata, *, seed: int) -> Perturbed:
         """Return the redrawn codes, with the matrix R* they were drawn from."""
-        if len(data) < 2:  # noqa: PLR2004 - one record has nobody to hide among
-            message = f"{self.label!r} needs at least two records."
-            raise PerturbationError(message)
+        if len(data) < 2:
+            raise PerturbationError(f"{self.label!r} needs at least two records.")
         plans = [self._plan(data, names) for names in self.targets]
         matrices = {plan.names: plan.declared for plan in plans}
         codes = Misclassification(matrices).on(data).draw(data.codes, rng=seed, label=self.label)
@@ -203,12 +199,11 @@ class Pram:
                 else value.follow(keys, title)
             )
             stay = float(p @ start.diagonal())
-            if self.invariant and stay < 1 and (p > 0).sum() < 2:  # noqa: PLR2004 - one to move to
-                message = (
+            if self.invariant and stay < 1 and (p > 0).sum() < 2:
+                raise PerturbationError(
                     f"All records of a group have the same category of {title!r}, so PRAM cannot change"
                     " any of them and keep the margins. Give that group stay=1 or an identity matrix."
                 )
-                raise PerturbationError(message)
             used = self._used(start, p, allowed, stay=stay)
             matrices.append(Matrix(locked(used)))
             # A blend that was given is taken as it is: what it leads to is what was asked for.
@@ -293,12 +288,11 @@ class _Plan:
         ]
 
 
-def as_moves(forbidden: Any) -> tuple[tuple[Any, Any], ...]:  # noqa: ANN401 - anything a caller may pass
+def as_moves(forbidden: Any) -> tuple[tuple[Any, Any], ...]:
     """Return forbidden moves as pairs (true, released)."""
     moves = forbidden if isinstance(forbidden, list | tuple) else [forbidden]
-    if not all(isinstance(move, list | tuple) and len(move) == 2 for move in moves):  # noqa: PLR2004 - from, to
-        message = "`forbidden` must be a list of moves (true, released)."
-        raise PerturbationError(message)
+    if not all(isinstance(move, list | tuple) and len(move) == 2 for move in moves):
+        raise PerturbationError("`forbidden` must be a list of moves (true, released).")
     return tuple((true, released) for true, released in moves)
 
 
@@ -308,15 +302,14 @@ def allowed_moves(keys: list[Key], forbidden: tuple[tuple[Any, Any], ...]) -> ND
     size = int(np.prod(sizes))
     allowed = np.ones((size, size), dtype=bool)
 
-    def row(category: Any) -> Any:  # noqa: ANN401 - a category, a tuple of them or Ellipsis
+    def row(category: Any) -> Any:
         if category is ...:
             return np.arange(size)
         parts = (category,) if len(keys) == 1 else category
         if not isinstance(parts, tuple) or len(parts) != len(keys):
-            message = (
+            raise CategoryError(
                 f"A forbidden move of crossed keys must name {len(keys)} categories on each side."
             )
-            raise CategoryError(message)
         codes = [
             slice(None) if part is ... else key.code(part)
             for key, part in zip(keys, parts, strict=True)

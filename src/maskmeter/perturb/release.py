@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import platform
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, seed_of
 from maskmeter._views import InWords, cell_chart, cell_table, facts
 from maskmeter.errors import InputError, MaskmeterWarning, MatrixError, PerturbationError
-from maskmeter.microdata import check_microdata
+from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.misclassification import (
     Mechanism,
     Misclassification,
@@ -23,16 +26,7 @@ from maskmeter.misclassification import (
     seen_through,
 )
 from maskmeter.page import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from maskmeter.errors import MaskmeterWarning
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb.step import Rate, Step
+from maskmeter.perturb.step import Rate, Step
 
 
 @dataclass(frozen=True)
@@ -73,14 +67,14 @@ class Release(InWords):
         """Put the misclassification on the file's keys, and check that it fits the moves."""
         original, released = self.original, self.released
         if original.space.names != released.space.names or len(original) != len(released):
-            message = "The original and the released file must have the same keys and records."
-            raise InputError(message)
+            raise InputError(
+                "The original and the released file must have the same keys and records."
+            )
         if original.space != released.space:
-            message = (
+            raise InputError(
                 "The original and the released file must have the same categories. Read the"
                 " released one with keys=original.space."
             )
-            raise InputError(message)
         if released.fraction is None and released.weights is None:  # sampled as the original was
             sampled = replace(released, fraction=original.fraction, weights=original.weights)
             object.__setattr__(self, "released", sampled)
@@ -88,11 +82,10 @@ class Release(InWords):
             released.weights,  # type: ignore[arg-type]
             original.weights,  # type: ignore[arg-type]
         ):
-            message = (
+            raise InputError(
                 "The original and the released file must have the same fraction and weights,"
                 " because they are the same sample."
             )
-            raise InputError(message)
         mechanism = as_mechanism(self.misclassification, original.space)
         object.__setattr__(self, "misclassification", mechanism)
         if self.provenance is None:  # a release that was put together by hand
@@ -103,12 +96,11 @@ class Release(InWords):
         original, released = self.original, self.released
         chance = mechanism.prob(released=released.codes, true=original.codes)
         if (chance == 0).any():
-            message = (
+            raise MatrixError(
                 f"{(odd := int((chance == 0).sum())):,} of {counted(len(original), 'record')}"
                 f" {plural(odd, 'has a released value', 'have released values')} that the"
                 " misclassification rules out. Give the misclassification that made this release."
             )
-            raise MatrixError(message)
 
     def __repr__(self) -> str:
         """Return sizes and names: no record is shown."""
@@ -135,7 +127,7 @@ class Release(InWords):
             f" {self.released.uniques:,} after."
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair chart of the records by the size of their cell, before and after."""
         return cell_chart("records", self._cell_sizes)
 
@@ -205,8 +197,7 @@ class Release(InWords):
 def check_release(data: object) -> None:
     """Refuse what is not a release."""
     if not isinstance(data, Release):
-        message = f"Give a release, not a {type(data).__name__}."
-        raise InputError(message)
+        raise InputError(f"Give a release, not a {type(data).__name__}.")
 
 
 def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None) -> Release:
@@ -251,16 +242,14 @@ def _checked_steps(given: Sequence[Step]) -> tuple[Step, ...]:
     if not steps or not all(
         hasattr(step, "perturb") and not isinstance(step, type) for step in steps
     ):
-        message = "Give a list of steps, such as [mm.Swap(...), mm.Pram(...)]."
-        raise PerturbationError(message)
+        raise PerturbationError("Give a list of steps, such as [mm.Swap(...), mm.Pram(...)].")
     labels = [step.label for step in steps]
     if len(set(labels)) < len(labels):
         repeated = next(label for label in labels if labels.count(label) > 1)
-        message = (
+        raise PerturbationError(
             f"Two steps are labelled {repeated!r} and would use the same random numbers."
             " Give each step its own label=."
         )
-        raise PerturbationError(message)
     return steps
 
 

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import is_number, shown
 from maskmeter._plural import counted
-from maskmeter.errors import InputError, PerturbationError
-from maskmeter.keys import combined
+from maskmeter.errors import InputError, MaskmeterWarning, PerturbationError
+from maskmeter.keys import Codes, Key, KeySpace, combined
+from maskmeter.microdata import Microdata
 from maskmeter.misclassification import Matrix
+from maskmeter.misclassification.product import Crossed, Declared
 from maskmeter.strata import By, as_by, by_cell
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.errors import MaskmeterWarning
-    from maskmeter.keys import Codes, Key, KeySpace
-    from maskmeter.microdata import Microdata
-    from maskmeter.misclassification.product import Crossed, Declared
-    from maskmeter.table import KeyTable
-
+from maskmeter.table import KeyTable
 
 _LARGEST = 1 << 27  # numbers in all matrices of a step: a gigabyte
 
@@ -74,12 +67,11 @@ def check_rate(value: object, *, name: str) -> float:
     0.2
     """
     if not is_number(value) or not 0 <= value <= 1:
-        message = f"`{name}` must be a number between 0 and 1, not {shown(value)}."
-        raise PerturbationError(message)
+        raise PerturbationError(f"`{name}` must be a number between 0 and 1, not {shown(value)}.")
     return float(value)
 
 
-def as_crossed(key: Any, *, least: int = 1) -> Crossed:  # noqa: ANN401 - a name or several
+def as_crossed(key: Any, *, least: int = 1) -> Crossed:
     """Return the keys that move together as a tuple of names.
 
     >>> as_crossed("lad"), as_crossed(("lad", "ward"))
@@ -88,8 +80,9 @@ def as_crossed(key: Any, *, least: int = 1) -> Crossed:  # noqa: ANN401 - a name
     names = (key,) if isinstance(key, str) else key
     text = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
     if not text or len(names) < least or len(set(names)) < len(names):
-        message = "Give a key by name, and keys that change together as a tuple of different names."
-        raise PerturbationError(message)
+        raise PerturbationError(
+            "Give a key by name, and keys that change together as a tuple of different names."
+        )
     return tuple(names)
 
 
@@ -98,8 +91,7 @@ def as_label(label: object, default: str) -> str:
     if label is None:
         return default
     if not isinstance(label, str) or not label:
-        message = f"`label` must be text, not {shown(label)}."
-        raise PerturbationError(message)
+        raise PerturbationError(f"`label` must be text, not {shown(label)}.")
     return label
 
 
@@ -108,11 +100,10 @@ def check_size(keys: Sequence[Key], strata: Strata) -> int:
     size = prod(key.size for key in keys)
     if size**2 * len(strata.names) > _LARGEST:
         title = " x ".join(key.name for key in keys)
-        message = (
+        raise PerturbationError(
             f"{title!r} has {size:,} categories or combinations in {counted(len(strata.names), 'stratum', 'strata')},"
             " too many to fit in memory. Cross fewer keys, or use coarser keys or fewer strata."
         )
-        raise PerturbationError(message)
     return size
 
 
@@ -136,7 +127,7 @@ class Strata:
     space: KeySpace
 
     @classmethod
-    def of(cls, data: Microdata | KeyTable, value: Any, *, within: Sequence[str] = ()) -> Strata:  # noqa: ANN401 - a value or By
+    def of(cls, data: Microdata | KeyTable, value: Any, *, within: Sequence[str] = ()) -> Strata:
         """Return the strata of records (or cells) by a value that may vary and by control keys."""
         space = data.space
         by: By[Any] = as_by(value)
@@ -208,5 +199,6 @@ def check_disjoint(targets: Sequence[Crossed], others: Sequence[str], *, what: s
     """Refuse a step whose strata depend on a key that it perturbs itself."""
     for name in others:
         if any(name in target for target in targets):
-            message = f"`{what}` names {name!r}, which is itself perturbed. Use keys that this step does not change."
-            raise InputError(message)
+            raise InputError(
+                f"`{what}` names {name!r}, which is itself perturbed. Use keys that this step does not change."
+            )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from maskmeter._checks import check_choice, locked
 from maskmeter._plural import counted
-from maskmeter._random import generator, uniforms
+from maskmeter._random import RandomSource, generator, uniforms
 from maskmeter.errors import PerturbationError, RateWarning
+from maskmeter.microdata import Microdata
 from maskmeter.misclassification import Matrix, flows
+from maskmeter.misclassification.product import Crossed
 from maskmeter.perturb.pairing import pair
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import (
@@ -27,16 +29,7 @@ from maskmeter.perturb.step import (
     check_size,
 )
 from maskmeter.strata import By, as_by, mapped
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter._random import RandomSource
-    from maskmeter.microdata import Microdata
-    from maskmeter.misclassification.product import Crossed
-
-    Integers = NDArray[np.int64]
-    Array = NDArray[np.float64]
+from maskmeter.types import Array, Integers
 
 Description = Literal["balanced", "nominal", "realised"]
 
@@ -158,23 +151,20 @@ class Swap:
 
 def _check_possible(counts: Integers, rates: Array, strata: Strata, *, title: str) -> None:
     """Refuse a swap that can pair nobody: too few records, or all of one category."""
-    if counts.sum() < 2:  # noqa: PLR2004 - it takes two
-        message = f"Swapping {title!r} needs at least two records."
-        raise PerturbationError(message)
+    if counts.sum() < 2:
+        raise PerturbationError(f"Swapping {title!r} needs at least two records.")
     several = (counts > 0).sum(axis=1) > 1
     for members in strata.by_value(rates > 0):
-        if (counts[members].sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004 - two categories make a pair
-            message = (
+        if (counts[members].sum(axis=0) > 0).sum() < 2:
+            raise PerturbationError(
                 f"All records ({int(counts[members].sum()):,}) of a group to be swapped have the same"
                 f" category of {title!r}, so none can be paired. Set its rate to 0."
             )
-            raise PerturbationError(message)
         if not several[members].any():
-            message = (
+            raise PerturbationError(
                 f"No records can be paired: within {counted(len(members), 'stratum', 'strata')} all records have the"
                 f" same category of {title!r}. Use fewer control keys."
             )
-            raise PerturbationError(message)
 
 
 def _rounded(counts: Integers, rates: Array, *, rng: np.random.Generator) -> Integers:
@@ -195,7 +185,7 @@ def _rounded(counts: Integers, rates: Array, *, rng: np.random.Generator) -> Int
             if 2 * row.max() > row.sum():
                 spare[row.argmax()] = 0
                 given = np.where(row == row.max(), given, 0)
-            more = spare.any() and rng.random() < 0.5  # noqa: PLR2004 - a fair coin
+            more = spare.any() and rng.random() < 0.5
             weight = spare if more else given
             row[rng.choice(len(row), p=weight / weight.sum())] += 1 if more else -1
     return moved

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from maskmeter.errors import MaskmeterError, PlanError
+from maskmeter.plan.places import Path as Place
 from maskmeter.plan.places import line_of, places
 from maskmeter.plan.schema import Plan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from maskmeter.plan.places import Path as Place
 
 _WORDS = {
     "int": "a whole number",
@@ -53,7 +50,7 @@ class PlanFile:
         at = "" if line is None else f", line {line}"
         return PlanError(f"{self.path.name}{at}: {reason}")
 
-    def blame(self, place: Place, action: Any) -> Any:  # noqa: ANN401 - whatever the action returns
+    def blame(self, place: Place, action: Any) -> Any:
         """Return the result of an action; its errors name an entry of the plan."""
         try:
             return action()
@@ -101,12 +98,10 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        message = f"Cannot read {path.name!r}: a plan must be text in UTF-8."
-        raise PlanError(message) from None
+        raise PlanError(f"Cannot read {path.name!r}: a plan must be text in UTF-8.") from None
     except OSError as error:
         reason = "it is a directory" if path.is_dir() else str(error.strerror).lower()
-        message = f"Cannot read the plan {str(path)!r}: {reason}."
-        raise PlanError(message) from None
+        raise PlanError(f"Cannot read the plan {str(path)!r}: {reason}.") from None
 
 
 def _syntax(path: Path, text: str, reason: str) -> PlanError:
@@ -124,7 +119,7 @@ def _place(path: str) -> Place:
     return tuple(name or (int(number) if number.isdigit() else number) for name, number in steps)
 
 
-def _refused(file: PlanFile, place: Place, reason: str, data: Any) -> PlanError:  # noqa: ANN401 - what TOML holds
+def _refused(file: PlanFile, place: Place, reason: str, data: Any) -> PlanError:
     """Return msgspec's reason in our words, with what would be allowed."""
     named = _named(place, file.lines or {})
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
@@ -173,7 +168,7 @@ def _named(place: Place, lines: dict[Place, int]) -> str:
     return f"entry {last + 1} of {around}"
 
 
-def _types(place: Place, data: Any) -> Iterator[msgspec.inspect.Type]:  # noqa: ANN401 - what TOML holds
+def _types(place: Place, data: Any) -> Iterator[msgspec.inspect.Type]:
     """Yield the types that an entry may have; a method chooses among kinds of steps."""
     found: list[msgspec.inspect.Type] = [msgspec.inspect.type_info(Plan)]
     for part in place:
@@ -186,7 +181,7 @@ def _types(place: Place, data: Any) -> Iterator[msgspec.inspect.Type]:  # noqa: 
         yield from _united(one, data)
 
 
-def _united(kind: msgspec.inspect.Type, data: Any) -> Iterator[msgspec.inspect.Type]:  # noqa: ANN401 - what TOML holds
+def _united(kind: msgspec.inspect.Type, data: Any) -> Iterator[msgspec.inspect.Type]:
     """Yield the types of a union; those of the method that is named, if one is."""
     kinds = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
     method = data.get("method") if isinstance(data, dict) else None
@@ -197,7 +192,7 @@ def _united(kind: msgspec.inspect.Type, data: Any) -> Iterator[msgspec.inspect.T
 def _inner(
     kind: msgspec.inspect.Type,
     part: str | int,
-    data: Any,  # noqa: ANN401 - what TOML holds
+    data: Any,
 ) -> Iterator[msgspec.inspect.Type]:
     """Yield the types of a part of an entry."""
     for one in _united(kind, data):
@@ -211,7 +206,7 @@ def _inner(
             yield one.value_type
 
 
-def _entries(place: Place, data: Any) -> dict[str, None]:  # noqa: ANN401 - what TOML holds
+def _entries(place: Place, data: Any) -> dict[str, None]:
     """Return the entries that a table may have, in order."""
     found: dict[str, None] = {}
     for one in _types(place, data):
@@ -221,7 +216,7 @@ def _entries(place: Place, data: Any) -> dict[str, None]:  # noqa: ANN401 - what
     return found
 
 
-def _choices(place: Place, data: Any) -> list[str]:  # noqa: ANN401 - what TOML holds
+def _choices(place: Place, data: Any) -> list[str]:
     """Return the words that an entry may be, if it is one of few."""
     choices: list[str] = []
     for one in _types(place[:-1], data):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -15,9 +16,6 @@ from maskmeter.errors import FileError
 from maskmeter.formats.atomic import whole
 from maskmeter.formats.dialect import Dialect
 from maskmeter.frames import opened
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST_CATEGORIES = MANY  # of a column that is guessed to be a key
 _FEW_NUMBERS = 30
@@ -76,7 +74,7 @@ def _column(values: pl.Series, label: str) -> Column:
     role: Role = "key"
     if numeric and _WEIGHTS.search(values.name):
         role = "weights"
-    elif distinct < 2:  # noqa: PLR2004 - a key must tell records apart
+    elif distinct < 2:
         role = "constant"
     elif _HOUSEHOLDS.search(values.name) and distinct > MOST_CATEGORIES:
         role = "household"
@@ -100,17 +98,16 @@ def write_starter(
 ) -> list[Column]:
     """Write a commented starter plan for a file and return its columns; no plan is overwritten."""
     if target.exists():  # before the file is read, which may take long
-        message = f"{str(target)!r} already exists: remove it, or choose another name with --out."
-        raise FileError(message)
+        raise FileError(
+            f"{str(target)!r} already exists: remove it, or choose another name with --out."
+        )
     if not target.absolute().parent.is_dir():
-        message = f"Cannot write {str(target)!r}: there is no such directory."
-        raise FileError(message)
+        raise FileError(f"Cannot write {str(target)!r}: there is no such directory.")
     given = opened(source, Dialect(encoding, delimiter))
     frame = given.load().to_polars()
     labels = {name: given.codebook.label(name) for name in frame.columns}
     if not len(frame):
-        message = f"Cannot start a plan from {source.name!r}: it has no records."
-        raise FileError(message)
+        raise FileError(f"Cannot start a plan from {source.name!r}: it has no records.")
     said = {"encoding": encoding, "delimiter": delimiter}
     columns = columns_of(frame, labels)
     text = starter(source.name, len(frame), columns, said)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from maskmeter._plural import counted
 from maskmeter.errors import CategoryError, InputError
 from maskmeter.frames import opened
+from maskmeter.microdata import Microdata
 from maskmeter.misclassification import Matrix, as_matrix
 from maskmeter.perturb import Pram, Release, Swap
+from maskmeter.perturb.step import Step
+from maskmeter.plan.reading import PlanFile
 from maskmeter.plan.schema import Data, Move, Plan, PramStep, StepPlan, SwapStep, Varying
 from maskmeter.strata import NOTHING, By
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-    from pathlib import Path
-
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb.step import Step
-    from maskmeter.plan.reading import PlanFile
 
 
 def steps_of(file: PlanFile, place: tuple[str | int, ...], sample: Microdata) -> list[Step]:
@@ -45,10 +42,9 @@ def step_of(plan: StepPlan, sample: Microdata, folder: Path) -> Step:
             label=plan.label,
         )
     if (plan.key is None) == (plan.keys is None):
-        message = (
+        raise InputError(
             "Give PRAM either `key` (a list moves together) or `keys` (each key moves on its own)."
         )
-        raise InputError(message)
     key = _crossed(plan.key) if plan.key is not None else [_crossed(one) for one in plan.keys or ()]
     names = key if isinstance(key, tuple) else (key,)
     return Pram(
@@ -89,10 +85,9 @@ def matrix_of(
     if categories is None:
         return plain
     if len(categories) != len(plain.P):
-        message = (
+        raise InputError(
             f"`categories` must name the {len(plain.P)} rows of the matrix, not {len(categories)}."
         )
-        raise InputError(message)
     return Matrix(plain.P, tuple(_spelled(category) for category in categories))
 
 
@@ -118,8 +113,7 @@ def plan_of(step: Step) -> StepPlan:
             label=step.label,
         )
     if not isinstance(step, Pram) or isinstance(step.matrix, By):
-        message = f"A plan cannot express the step {step.label!r}."
-        raise InputError(message)
+        raise InputError(f"A plan cannot express the step {step.label!r}.")
     single = len(step.targets) == 1
     written = step.matrix.P.tolist() if step.matrix is not None else None
     names = step.matrix.categories if step.matrix is not None else None
@@ -150,7 +144,7 @@ def plan_of_release(data: Release | Microdata, *, household: str | None = None) 
     )
 
 
-def _crossed(key: str | list[str]) -> Any:  # noqa: ANN401 - a name or a tuple of them
+def _crossed(key: str | list[str]) -> Any:
     return tuple(key) if isinstance(key, list) else key
 
 
@@ -166,8 +160,9 @@ def _leaves(
         at = category(sample, keys[0], text)
         if len(keys) > 1:
             if not isinstance(inner, dict):
-                message = f"With {counted(len(keys), 'key')} in `by`, `values` needs tables nested {len(keys)} deep."
-                raise InputError(message)
+                raise InputError(
+                    f"With {counted(len(keys), 'key')} in `by`, `values` needs tables nested {len(keys)} deep."
+                )
             yield from (((at, *rest), one) for rest, one in _leaves(inner, keys[1:], sample))
         else:
             yield (at,), inner
@@ -185,7 +180,7 @@ def category(sample: Microdata, key: str, text: str) -> Hashable:
         return labelled[0]
 
 
-def _end(given: str | list[str] | None, names: tuple[Any, ...], sample: Microdata) -> Any:  # noqa: ANN401 - a category, a tuple of them or Ellipsis
+def _end(given: str | list[str] | None, names: tuple[Any, ...], sample: Microdata) -> Any:
     if given is None:
         return ...
     if isinstance(given, str):
@@ -193,14 +188,13 @@ def _end(given: str | list[str] | None, names: tuple[Any, ...], sample: Microdat
     return tuple(category(sample, name, one) for name, one in zip(names, given, strict=True))
 
 
-def _numbers(frame: Any, source: str) -> list[Any]:  # noqa: ANN401 - Polars columns
+def _numbers(frame: Any, source: str) -> list[Any]:
     columns = [frame[name].cast(pl.Float64, strict=False) for name in frame.columns[1:]]
     if not columns or any(column.null_count() for column in columns):
-        message = (
+        raise InputError(
             f"{source!r} must hold a matrix: the categories in its first row and first column, and"
             " numbers with decimal points in all other cells."
         )
-        raise InputError(message)
     return columns
 
 
@@ -217,7 +211,7 @@ def _said(value: float | By[float]) -> float | Varying:
     return Varying(_uncrossed(value.keys), nested, rest)  # type: ignore[arg-type]
 
 
-def _text(category: Any) -> Any:  # noqa: ANN401 - a category, a tuple of them or Ellipsis
+def _text(category: Any) -> Any:
     if category is ...:
         return None
     return [str(one) for one in category] if isinstance(category, tuple) else str(category)

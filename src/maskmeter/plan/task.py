@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from maskmeter._plural import counted
 from maskmeter.errors import (
@@ -15,25 +17,16 @@ from maskmeter.errors import (
     PlanError,
     PopulationMismatchWarning,
 )
-from maskmeter.microdata import read
+from maskmeter.microdata import Microdata, read
 from maskmeter.misclassification import Misclassification
-from maskmeter.plan.schema import Plan, Varying
+from maskmeter.perturb.step import Step
+from maskmeter.plan.reading import PlanFile
+from maskmeter.plan.schema import Plan, StepPlan, Varying
 from maskmeter.plan.steps import matrix_of, steps_of, varying
 from maskmeter.riskutility import Family
 from maskmeter.riskutility.comparison import UNCHANGED
 from maskmeter.riskutility.target import Target
-from maskmeter.table import count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb.step import Step
-    from maskmeter.plan.reading import PlanFile
-    from maskmeter.plan.schema import StepPlan
-    from maskmeter.table import KeyTable
-
+from maskmeter.table import KeyTable, count
 
 OWN_KEYS, OWN_STEPS = "keys of the plan", "the plan's steps"
 _MANY = 1000  # rows or columns of a table, beyond which they are hardly categories
@@ -80,8 +73,10 @@ class Task:
         labels = [one.label for one in listed]
         for number, label in enumerate(labels):
             if label in (UNCHANGED, OWN_STEPS):
-                reason = f"{label!r} is a reserved label: choose another."
-                raise self.file.error(("candidate", number, "label"), reason)
+                raise self.file.error(
+                    ("candidate", number, "label"),
+                    f"{label!r} is a reserved label: choose another.",
+                )
             if label in labels[:number]:
                 raise self.file.error(
                     ("candidate", number),
@@ -152,11 +147,10 @@ def _checked_keys(file: PlanFile, source: Path) -> list[str]:
     """Return the keys to read, of which there must be some in every scenario."""
     keys = file_keys(file.plan)
     if not keys:
-        message = (
+        raise PlanError(
             "No keys are given: use --keys a,b,c, or keys = [...] under [data] in a plan. To write a"
             f" starter plan, run: maskmeter plan init {source.name}"
         )
-        raise PlanError(message)
     for name, one in file.plan.scenario.items():
         if not one.keys:
             raise file.error(("scenario", name, "keys"), f"The scenario {name!r} has no keys.")
@@ -166,12 +160,13 @@ def _checked_keys(file: PlanFile, source: Path) -> list[str]:
             raise file.error(("data", "keys"), f"`keys` names {key!r} more than once.")
     for key in file.plan.data.bands:
         if key not in keys:
-            reason = f"{key!r} has bands but is not a key: add it to `keys`."
-            raise file.error(("data", "bands", key), reason)
+            raise file.error(
+                ("data", "bands", key), f"{key!r} has bands but is not a key: add it to `keys`."
+            )
     return keys
 
 
-def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> Microdata:  # noqa: ANN401 - names or a key space
+def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> Microdata:
     """Return the records; refuse a key of hundreds of numbers unless the plan lists it in codes."""
     data = file.plan.data
     fraction = None if isinstance(data.fraction, Varying) else data.fraction
@@ -184,20 +179,21 @@ def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> M
     for one in caught:
         name = getattr(one.message, "key", "")
         if name and name not in data.codes:
-            message = (
-                f"Key {name!r} has {sample.space[name].size:,} distinct numbers, so nearly every"
-                f" record would be unique. Put it into bands: [data.bands] with {name} = [0, 16, 65]"
-                f" in a plan. If the numbers are codes, write codes = [{name!r}] under [data]."
+            raise file.named(
+                name,
+                (
+                    f"Key {name!r} has {sample.space[name].size:,} distinct numbers, so nearly every"
+                    f" record would be unique. Put it into bands: [data.bands] with {name} = [0, 16, 65]"
+                    f" in a plan. If the numbers are codes, write codes = [{name!r}] under [data]."
+                ),
             )
-            raise file.named(name, message)
     return sample
 
 
 def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
     """Refuse columns that the file does not have, or that make no table."""
     if pair[0] == pair[1]:
-        message = f"A table needs two columns, not {pair[0]!r} twice."
-        raise InputError(message)
+        raise InputError(f"A table needs two columns, not {pair[0]!r} twice.")
     if sample.origin is None:
         return
     frame, named = sample.origin.frame, sample.origin.named
@@ -206,8 +202,9 @@ def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
             raise ColumnNotFoundError(column, frame.columns, named=named, listed=False)
         distinct = frame[column].n_unique()
         if distinct > max(_MANY, len(frame) / 10):
-            message = f"Column {column!r} has {distinct:,} distinct values, too many for a table."
-            raise InputError(message)
+            raise InputError(
+                f"Column {column!r} has {distinct:,} distinct values, too many for a table."
+            )
 
 
 def file_keys(plan: Plan) -> list[str]:
@@ -239,18 +236,16 @@ def _sampled(sample: Microdata, fraction: Varying) -> Microdata:
 def _share(sample: Microdata, population: KeyTable | None) -> float:
     """Return the share of the population in the file, when no fraction is given."""
     if population is None:
-        message = (
+        raise PlanError(
             "The sampling fraction is not given: use --fraction or --weights, or fraction or"
             " weights under [data] in the plan."
         )
-        raise PlanError(message)
     if population.total < len(sample):
-        message = (
+        raise PlanError(
             f"The population has only {counted(population.total, 'unit')}, the file"
             f" {counted(len(sample), 'record')}:"
             " give the population that the file was sampled from."
         )
-        raise PlanError(message)
     return len(sample) / population.total
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter.errors import ConvergenceWarning, InputError, ModelWarning
-from maskmeter.loglinear import gamma
+from maskmeter.keys import Codes
+from maskmeter.loglinear import LogLinear, gamma
 from maskmeter.loglinear.cells import population_mean
+from maskmeter.loglinear.means import FittedMeans
 from maskmeter.loglinear.observed import Observed
-from maskmeter.misclassification import Grid
+from maskmeter.microdata import Microdata
+from maskmeter.misclassification import Grid, Mechanism
 from maskmeter.misclassification.grid import LARGEST_GRID
 from maskmeter.risk.expected import (
     Sources,
@@ -21,17 +25,7 @@ from maskmeter.risk.expected import (
     one_by_one,
 )
 from maskmeter.risk.traced import shared_out, traced_back
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes
-    from maskmeter.loglinear import LogLinear
-    from maskmeter.loglinear.means import FittedMeans
-    from maskmeter.microdata import Microdata
-    from maskmeter.misclassification import Mechanism
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 Method = Literal["expected", "paper", "em"]
 
@@ -74,11 +68,10 @@ class Assessed:
         """Return the risk given the released file alone, with Poisson cells."""
         grid, codes = self.grid, self.table.codes
         if not one_by_one(grid):
-            message = (
+            raise InputError(
                 f"Each of {len(codes):,} released cells may come from {grid.rows:,} others, too many"
                 ' to trace back. Use method="paper", or let fewer keys be misclassified.'
             )
-            raise InputError(message)
         released, unique = grid.fill(codes, self._count), self.table.records == 1
 
         def risk(means: FittedMeans) -> Array:
@@ -121,9 +114,8 @@ class Assessed:
         """All true cells that the occupied cells may come from."""
         size = Grid.size_for(self.mechanism, self.table.codes)
         if size > LARGEST_GRID:
-            message = (
+            raise InputError(
                 f"The released cells may come from {size:,} true cells; at most {LARGEST_GRID:,} fit"
                 ' in memory. Use method="paper", or let fewer keys be misclassified.'
             )
-            raise InputError(message)
         return Grid.of(self.mechanism, self.table.codes)

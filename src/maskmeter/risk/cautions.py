@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from maskmeter._plural import counted, plural
 from maskmeter.errors import (
@@ -13,14 +13,10 @@ from maskmeter.errors import (
     UnfitModelWarning,
     WeakFitWarning,
 )
+from maskmeter.loglinear import LoglinearSearch
 from maskmeter.loglinear.model import fit_cautions
 from maskmeter.loglinear.search import WEAK, search_cautions
 from maskmeter.risk.result import UNUSABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from maskmeter.loglinear import LoglinearSearch
 
 _FEW_UNIQUES = 50
 _LARGE_FRACTION = 0.5

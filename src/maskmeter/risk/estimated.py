@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -12,21 +12,16 @@ from maskmeter._checks import check_choice, check_whole
 from maskmeter._random import RandomSource, seed_of
 from maskmeter.errors import InputError, ModelWarning, without_warnings
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
+from maskmeter.microdata import Microdata
 from maskmeter.perturb import Release
 from maskmeter.risk.assessed import Assessed, Method
 from maskmeter.risk.cautions import cautions
 from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
 from maskmeter.risk.result import EstimatedRisk
-from maskmeter.risk.uniques import check_data, check_possible, known_mechanism
+from maskmeter.risk.uniques import Errors, check_data, check_possible, known_mechanism
+from maskmeter.types import Array
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.microdata import Microdata
-    from maskmeter.risk.uniques import Errors
-
-    Array = NDArray[np.float64]
-    Model = LogLinear | LoglinearSearch | None
+Model: TypeAlias = LogLinear | LoglinearSearch | None
 
 Interval = Literal["model", "bootstrap", "none"]
 
@@ -115,11 +110,10 @@ def _assessed(
         method = "expected" if known else "paper"
     check_choice(method, Method, name="method")
     if method == "expected" and original is None:
-        message = (
+        raise InputError(
             'Method "expected" needs the true keys of the sample, which are unknown when it was'
             ' recorded with error. Use method="paper" or method="em".'
         )
-        raise InputError(message)
     if original is None:
         check_possible(released, mechanism)
     fitted = original if method == "expected" and original is not None else released
@@ -135,18 +129,16 @@ def _searched(model: object, assessed: Assessed) -> LoglinearSearch:
     if isinstance(model, LogLinear):
         model = LoglinearSearch.of(model)
     if not isinstance(model, LoglinearSearch):
-        message = (
+        raise InputError(
             "Give a model from mm.search_loglinear or mm.fit_loglinear, not a"
             f" {type(model).__name__}."
         )
-        raise InputError(message)
     if model.nearest.data is not fitted and model.nearest.data != fitted:
-        message = (
+        raise InputError(
             f"The model was not fitted to the {wanted} counts of this file, which method"
             f' "{assessed.method}" needs. Fit it to this file with counts="{wanted}", or leave'
             " `model` out."
         )
-        raise InputError(message)
     return model
 
 
@@ -203,11 +195,10 @@ def _modelled(risk: EstimatedRisk, assessed: Assessed, parts: list[Array]) -> tu
 def _bootstrapped(risk: EstimatedRisk, replications: int, seed: int) -> tuple[float, float]:
     """Return the estimate with the root mean square error of whole searches on drawn samples."""
     if risk.search.method == "given":
-        message = (
+        raise InputError(
             'interval="bootstrap" repeats the model search. Give a model from mm.search_loglinear,'
             " or none: a fixed model would make the interval far too short."
         )
-        raise InputError(message)
     errors = bootstrap_errors(risk.search, replications=replications, seed=seed)
     half = _scaled(Z * float(np.hypot(errors.mean(), errors.std())), risk)
     return risk.total - half, risk.total + half

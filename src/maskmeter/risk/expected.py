@@ -9,21 +9,15 @@ taken out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter.loglinear import gamma
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from maskmeter.misclassification import Grid
-
-    Array = NDArray[np.float64]
+from maskmeter.misclassification import Grid
+from maskmeter.types import Array
 
 _NODES = 32
 _AT_ONCE = 1 << 20  # elements of the arrays that are made in one go

@@ -6,16 +6,10 @@ released count F~_j, `pi` the inclusion probability.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.misclassification import Rivals
-
-    Array = NDArray[np.float64]
+from maskmeter.misclassification import Rivals
+from maskmeter.types import Array
 
 
 def ratio(over: Array, under: Array) -> Array:

@@ -9,25 +9,18 @@ from __future__ import annotations
 
 from functools import partial
 from math import factorial, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskmeter._random import generator
 from maskmeter.errors import without_warnings
-from maskmeter.loglinear import search_loglinear
+from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
 from maskmeter.loglinear.fit import restricted
 from maskmeter.loglinear.poisson import error_coefficients, expected_inverse
+from maskmeter.loglinear.result import Method
+from maskmeter.loglinear.terms import Term
 from maskmeter.microdata import Microdata
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.loglinear import LogLinear, LoglinearSearch
-    from maskmeter.loglinear.result import Method
-    from maskmeter.loglinear.terms import Term
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 Z = 1.96
 _SMALL = 50.0  # nu up to which 1/F^2 is summed as a series

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from maskmeter._checks import check_choice
 from maskmeter._plural import plural
+from maskmeter._random import RandomSource
 from maskmeter.errors import NegativeRiskWarning
+from maskmeter.microdata import Microdata
 from maskmeter.perturb import Release
 from maskmeter.risk import formulas
-from maskmeter.risk.uniques import Uniques, check_data, population_of, warn_if_short
+from maskmeter.risk.result import Risk
+from maskmeter.risk.uniques import Errors, Uniques, check_data, population_of, warn_if_short
 from maskmeter.table import KeyTable
-
-if TYPE_CHECKING:
-    from maskmeter._random import RandomSource
-    from maskmeter.microdata import Microdata
-    from maskmeter.risk.result import Risk
-    from maskmeter.risk.uniques import Errors
+from maskmeter.types import Array
 
 Formula = Literal["2.5", "2.6", "2.6 released", "2.7"]
 InSampleFormula = Literal["2.2", "2.4"]
@@ -187,7 +185,7 @@ def _uniques(data: Release | Microdata, population: KeyTable, errors: Errors) ->
     return uniques
 
 
-def _approximation(formula: Formula, uniques: Uniques, released: formulas.Array) -> formulas.Array:
+def _approximation(formula: Formula, uniques: Uniques, released: Array) -> Array:
     """Return the values of one of the approximations."""
     own, stay = uniques.own, uniques.stay
     if formula == "2.5":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,20 +14,14 @@ from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter._views import InWords
 from maskmeter.errors import CategoryError, InputError
+from maskmeter.microdata import Microdata
 from maskmeter.perturb import Release
 from maskmeter.risk import formulas
 from maskmeter.risk.known import exact_risk
 from maskmeter.risk.result import Risk
-from maskmeter.risk.uniques import Uniques, check_data, population_of
+from maskmeter.risk.uniques import Errors, Uniques, check_data, population_of
 from maskmeter.table import KeyTable, count
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.microdata import Microdata
-    from maskmeter.risk.uniques import Errors
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 _Z99 = 2.5758
 
@@ -139,7 +133,7 @@ class LinkageTrial(InWords):
             {"what": names, "share": [self.share, self.expected, self.expected_simple]}
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair chart of the observed and the expected shares."""
         return chart.signed_bars(
             self.to_frame(),
@@ -152,9 +146,9 @@ class LinkageTrial(InWords):
 
 def linkage_trial(
     release: Release | Microdata,
-    population: Any,  # noqa: ANN401 - counts, a path or any frame
+    population: Any,
     *,
-    register: Any = None,  # noqa: ANN401 - the same
+    register: Any = None,
     targets: int | None = None,
     assumed: Errors = None,
     rng: RandomSource = None,
@@ -189,8 +183,7 @@ def linkage_trial(
     uniques = Uniques.against(population_of(release, counts), release)
     original = uniques.original
     if original is None:
-        message = "A linkage trial needs the true keys of the records. Give a release."
-        raise InputError(message)
+        raise InputError("A linkage trial needs the true keys of the records. Give a release.")
     own = uniques.own
     stayed = (original.codes == uniques.released.codes).all(axis=1)[uniques.records] & (own > 0)
     known = held.lookup(uniques.cells).astype(np.float64)
@@ -215,7 +208,7 @@ def _interval(hits: int, claims: int, *, chance: Array, share: Array) -> tuple[f
 
     The exact binomial interval of the claims, each end moved out by what the moves add.
     """
-    from scipy.stats import beta  # noqa: PLC0415 - importing risk must not wait for scipy
+    from scipy.stats import beta
 
     if not claims:
         return 0.0, 1.0
@@ -229,21 +222,20 @@ def _interval(hits: int, claims: int, *, chance: Array, share: Array) -> tuple[f
     )
 
 
-def _register(given: Any, population: KeyTable) -> KeyTable:  # noqa: ANN401 - counts, a path or any frame
+def _register(given: Any, population: KeyTable) -> KeyTable:
     """Return a register with the population's category codes, of which it must have some."""
     table = given if isinstance(given, KeyTable) else count(given, keys=population.space)
     known = table.onto(population.space)
     for position, key in enumerate(population.space.keys):
         if not (known.codes[:, position] < key.size).any():
-            message = (
+            raise CategoryError(
                 f"Nobody in the register has any of the population's categories of {key.name!r}. Store"
                 " the column with the same type in all files (text never matches numbers)."
             )
-            raise CategoryError(message)
     return known
 
 
-def _counted(given: Any, data: Release | Microdata) -> KeyTable:  # noqa: ANN401 - counts, a path or any frame
+def _counted(given: Any, data: Release | Microdata) -> KeyTable:
     if isinstance(given, KeyTable):
         return given
     sample = data.original if isinstance(data, Release) else data
@@ -253,6 +245,5 @@ def _counted(given: Any, data: Release | Microdata) -> KeyTable:  # noqa: ANN401
 def _as_assumed(release: Release | Microdata, errors: Errors) -> Release:
     """Return the release as if another mechanism had made it."""
     if not isinstance(release, Release):
-        message = "A linkage trial needs the true keys of the records. Give a release."
-        raise InputError(message)
+        raise InputError("A linkage trial needs the true keys of the records. Give a release.")
     return Release(release.original, release.released, errors)  # type: ignore[arg-type]

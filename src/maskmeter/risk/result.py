@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter import chart
 from maskmeter._checks import is_number, locked, shown
 from maskmeter._plural import counted, plural
 from maskmeter._views import InWords, facts
-from maskmeter.errors import InputError, UnfitModelWarning
+from maskmeter.errors import InputError, ModelWarning, UnfitModelWarning
+from maskmeter.loglinear import LoglinearSearch
+from maskmeter.microdata import Microdata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from maskmeter.errors import ModelWarning
-    from maskmeter.loglinear import LoglinearSearch
-    from maskmeter.microdata import Microdata
     from maskmeter.page import Table
 
 _MOST_RANKS = 200  # that a curve of the risk is drawn at
@@ -115,8 +112,7 @@ class Risk(InWords):
     def above(self, threshold: float) -> int:
         """Return how many sample uniques have a risk above a threshold."""
         if not is_number(threshold):
-            message = f"`threshold` must be a number, not {shown(threshold)}."
-            raise InputError(message)
+            raise InputError(f"`threshold` must be a number, not {shown(threshold)}.")
         return int((self.by_cell > threshold).sum())
 
     @property
@@ -169,7 +165,7 @@ class Risk(InWords):
             ("records", f"{len(self.data):,}"),
         )
 
-    def to_frame(self) -> Any:  # noqa: ANN401 - the user's kind of frame
+    def to_frame(self) -> Any:
         """Return a row per sample unique: `record` (row number), released key values, `risk`.
 
         The frame is of the user's kind. In pandas its index is that of these very records, so that
@@ -177,10 +173,9 @@ class Risk(InWords):
         """
         taken = {"record", "risk"} & set(self.data.space.names)
         if taken:
-            message = (
+            raise InputError(
                 f"The result has a column {taken.pop()!r} of its own. Rename the key of that name."
             )
-            raise InputError(message)
         before, after = {"record": self.records}, {"risk": self.by_cell}
         return self.data.rows_to_frame(self.records, before=before, after=after)
 
@@ -206,7 +201,7 @@ class Risk(InWords):
         ranks = np.unique(np.rint(np.geomspace(1, self.uniques, _MOST_RANKS)).astype(np.int64))
         return pl.DataFrame({"rank": ranks, "risk": falling[ranks - 1]})
 
-    def plot(self, *, title: str = "", subtitle: str = "") -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self, *, title: str = "", subtitle: str = "") -> Any:
         """Return an Altair histogram of the risk of the sample uniques.
 
         If one bar would hold most of them, it is the curve of their risks from the most to the
@@ -223,7 +218,7 @@ class Risk(InWords):
         told = f"{self.total:.1f} expected correct matches among {among}"
         return {"title": title or self.measure, "subtitle": subtitle or told}
 
-    def _drawn(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def _drawn(self) -> Any:
         """Return the histogram: a curve would take risks of single records into a notebook."""
         return chart.bars(self.distribution(), x=_PROBABILITY, y="Sample uniques", **self._words())
 
@@ -274,8 +269,7 @@ class EstimatedRisk(Risk):
     def _members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first row of each household, and the household of each row."""
         if self.household is None:
-            message = "Name the household column: mm.estimate_risk(..., household=...)."
-            raise InputError(message)
+            raise InputError("Name the household column: mm.estimate_risk(..., household=...).")
         number: dict[Any, int] = {}
         names = self.data.column(self.household)
         place = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
@@ -289,7 +283,7 @@ class EstimatedRisk(Risk):
         np.multiply.at(safe, place, 1 - self.every)
         return 1 - safe
 
-    def households(self) -> Any:  # noqa: ANN401 - the user's kind of frame
+    def households(self) -> Any:
         """Return a row per household, in the user's kind of frame: its name, `members`, `risk`."""
         first, place = self._members
         columns = {"members": np.bincount(place), "risk": self.by_household}

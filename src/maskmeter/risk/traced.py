@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
+from maskmeter.loglinear import LogLinear
 from maskmeter.loglinear.fit import fit_means
+from maskmeter.loglinear.means import FittedMeans
 from maskmeter.loglinear.observed import Counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from maskmeter.loglinear import LogLinear
-    from maskmeter.loglinear.means import FittedMeans
-    from maskmeter.misclassification import Grid
-
-    Array = NDArray[np.float64]
+from maskmeter.misclassification import Grid
+from maskmeter.types import Array
 
 _TOLERANCE = 1e-5
 _SETTLED = 2e-3  # of the risk: how far it may still be from its limit

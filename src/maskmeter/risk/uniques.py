@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, seed_of
 from maskmeter.errors import CategoryError, InputError, MatrixError, PopulationMismatchWarning
+from maskmeter.keys import Codes
 from maskmeter.microdata import Microdata
 from maskmeter.misclassification import (
     Mechanism,
@@ -24,15 +27,7 @@ from maskmeter.misclassification import (
 from maskmeter.perturb import Release
 from maskmeter.risk.result import Risk
 from maskmeter.table import KeyTable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from maskmeter.keys import Codes
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 Errors: TypeAlias = "Misclassification | Mechanism | Mapping[Any, Any] | None"
 
@@ -123,15 +118,15 @@ class Uniques:
         drawn once.
         """
         if self.original is None:
-            message = (
+            raise InputError(
                 "Realised counts need the true keys of the sampled units, which are unknown for a"
                 ' sample recorded with error. Use released_counts="expected".'
             )
-            raise InputError(message)
         outside = unsampled(self.counts, self.original)
         if (outside < 0).any():
-            message = "Realised counts need a population with at least as many units as records in every cell."
-            raise InputError(message)
+            raise InputError(
+                "Realised counts need a population with at least as many units as records in every cell."
+            )
         seed, space, codes = seed_of(rng), self.counts.space, self.counts.codes
         wanted, order = np.unique(space.number(self.cells), return_inverse=True)
         total, ends = np.ones(len(wanted)), np.cumsum(outside)
@@ -168,26 +163,25 @@ def check_possible(released: Microdata, mechanism: Mechanism) -> None:
     for factor in mechanism.factors:
         reached = factor.P.sum(axis=1)[factor.stratum(codes), factor.code(codes)]
         if (reached == 0).any():
-            message = (
+            raise MatrixError(
                 f"{(lost := int((reached == 0).sum())):,} of {counted(len(codes), 'record')}"
                 f" {plural(lost, 'has', 'have')} a value of {factor.name!r} that the misclassification rules out. Give the"
                 " misclassification that made this file."
             )
-            raise MatrixError(message)
 
 
 def check_data(data: object) -> None:
     """Refuse what is neither a release nor a sample."""
     if not isinstance(data, Release | Microdata):
-        message = f"Give a release or a sample (mm.read), not a {type(data).__name__}."
-        raise InputError(message)
+        raise InputError(f"Give a release or a sample (mm.read), not a {type(data).__name__}.")
 
 
 def check_counts(population: object) -> KeyTable:
     """Return a population that was counted."""
     if not isinstance(population, KeyTable):
-        message = f"Give the population as counts (mm.count), not as a {type(population).__name__}."
-        raise InputError(message)
+        raise InputError(
+            f"Give the population as counts (mm.count), not as a {type(population).__name__}."
+        )
     return population
 
 
@@ -202,13 +196,12 @@ def population_of(data: Release | Microdata, population: object) -> KeyTable:
         there = np.bincount(counts.codes[:, position], minlength=size) > 0
         lost = int((seen & ~there).sum())
         if lost:
-            message = (
+            raise CategoryError(
                 f"Nobody in the population has {lost} of the {int(seen.sum())} categories of"
                 f" {key.name!r} that occur in the sample. Count the population that the sample was"
                 " drawn from, and store the column with the same type in both files (text never"
                 " matches numbers)."
             )
-            raise CategoryError(message)
     return counts
 
 

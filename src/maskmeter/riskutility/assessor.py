@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import check_choice, check_list, is_pair
-from maskmeter.errors import FewUniquesWarning, InputError, ModelWarning, without_warnings
+from maskmeter.errors import (
+    FewUniquesWarning,
+    InputError,
+    MaskmeterWarning,
+    ModelWarning,
+    without_warnings,
+)
+from maskmeter.keys import KeySpace
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
-from maskmeter.microdata import check_microdata
+from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.misclassification import Misclassification
 from maskmeter.perturb import Release, protect
-from maskmeter.risk import estimate_risk, exact_risk
-from maskmeter.utility import information_loss
+from maskmeter.perturb.step import Step
+from maskmeter.risk import Risk, estimate_risk, exact_risk
+from maskmeter.table import KeyTable
+from maskmeter.utility import Loss, information_loss
 from maskmeter.utility.associations import strongest_associations
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.errors import MaskmeterWarning
-    from maskmeter.keys import KeySpace
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb.step import Step
-    from maskmeter.risk import Risk
-    from maskmeter.table import KeyTable
-    from maskmeter.utility import Loss
-
-    Steps = Step | Sequence[Step]
-    Known = str | Sequence[str] | Sequence[Sequence[str]] | Mapping[str, Sequence[str]] | None
-    Tables = tuple[str, str] | Sequence[tuple[str, str]] | None
+Steps: TypeAlias = Step | Sequence[Step]
+Known: TypeAlias = (
+    str | Sequence[str] | Sequence[Sequence[str]] | Mapping[str, Sequence[str]] | None
+)
+Tables: TypeAlias = tuple[str, str] | Sequence[tuple[str, str]] | None
 
 Measure = Literal["worst", "raad", "rcv", "bvr"]
 
@@ -175,16 +174,16 @@ class Assessor:
         check_choice(measure, Measure, name="measure")
         sets = _sets(known, sample.space)
         if model is not None and len(sets) > 1:
-            message = "A `model` serves one set of known keys, but `known` has several. Leave `model` out."
-            raise InputError(message)
+            raise InputError(
+                "A `model` serves one set of known keys, but `known` has several. Leave `model` out."
+            )
         tables = loss_tables(loss, sample, perturbed, associations=associations)
         if not tables:
-            message = (
+            raise InputError(
                 'No table to measure the loss on. Name one in `loss`, such as ("lad", "ethnicity");'
                 " tables are chosen for you only where the file has columns with 2 to 50 categories"
                 " beside the perturbed key."
             )
-            raise InputError(message)
         views = tuple(
             View.of(sample, scenario, names, population, model) for scenario, names in sets.items()
         )
@@ -276,10 +275,9 @@ def loss_tables(
     """Return the tables that are named, and the strongest associations of the perturbed keys."""
     pairs = [] if loss is None else [loss] if is_pair(loss) else loss
     if not isinstance(pairs, list | tuple) or not all(map(is_pair, pairs)):
-        message = (
+        raise InputError(
             '`loss` must be a pair of columns, such as ("lad", "ethnicity"), or a list of pairs.'
         )
-        raise InputError(message)
     own = [(str(rows), str(columns)) for rows, columns in pairs]
     found = strongest_associations(sample, list(perturbed), number=associations)
     named = {frozenset(pair) for pair in own}

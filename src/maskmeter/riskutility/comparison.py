@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter import chart
 from maskmeter._checks import check_progress, check_whole
 from maskmeter._plural import counted, plural
 from maskmeter._random import RandomSource, generator, seed_of
 from maskmeter._views import InWords
-from maskmeter.errors import InputError, UnfitModelWarning, without_warnings
-from maskmeter.microdata import check_microdata
+from maskmeter.errors import InputError, MaskmeterWarning, UnfitModelWarning, without_warnings
+from maskmeter.loglinear import LogLinear, LoglinearSearch
+from maskmeter.microdata import Microdata, check_microdata
+from maskmeter.perturb import Release
 from maskmeter.perturb.release import check_release
 from maskmeter.riskutility.assessor import (
     ASSOCIATIONS,
     Assessor,
+    Known,
     Measure,
     Point,
+    Steps,
+    Tables,
     perturbed_keys,
     release_cautions,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.errors import MaskmeterWarning
-    from maskmeter.loglinear import LogLinear, LoglinearSearch
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb import Release
-    from maskmeter.riskutility.assessor import Known, Steps, Tables
-    from maskmeter.table import KeyTable
+from maskmeter.table import KeyTable
 
 AXES = {
     "worst": "Information loss (%)",
@@ -89,8 +84,9 @@ class RiskUtilityMap(InWords):
     def __getitem__(self, label: str) -> Point:
         """Return the point of a candidate."""
         if label not in self._by_label:
-            message = f"No release is labelled {label!r}; there are {', '.join(self._by_label)}."
-            raise InputError(message)
+            raise InputError(
+                f"No release is labelled {label!r}; there are {', '.join(self._by_label)}."
+            )
         return self._by_label[label]
 
     def to_frame(self) -> pl.DataFrame:
@@ -139,7 +135,7 @@ class RiskUtilityMap(InWords):
         many = f"{len(self.frontier)} of {counted(len(self.points), 'release')}"
         return named if len(named) <= _LINE else many
 
-    def plot(self, *, chosen: str = "", target: tuple[float, str] | None = None) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self, *, chosen: str = "", target: tuple[float, str] | None = None) -> Any:
         """Return an Altair chart of the map with its frontier.
 
         `chosen` is the label of a release to stand out, `target` a level of risk to draw a line at
@@ -252,11 +248,11 @@ UNCHANGED = "no protection"
 def check_candidates(candidates: object, *taken: str) -> None:
     """Refuse what is not a dictionary of steps, and labels that are taken."""
     if not isinstance(candidates, Mapping) or not candidates:
-        message = "Give a dictionary of candidates: for each label a step or a list of steps."
-        raise InputError(message)
+        raise InputError(
+            "Give a dictionary of candidates: for each label a step or a list of steps."
+        )
     if len({*taken, *map(str, candidates)}) < len(taken) + len(candidates):
-        message = "Two releases have the same label. Give each its own."
-        raise InputError(message)
+        raise InputError("Two releases have the same label. Give each its own.")
 
 
 def _perturbed(

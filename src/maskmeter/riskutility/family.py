@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter._checks import shown
 from maskmeter.errors import InputError
+from maskmeter.microdata import Microdata
 from maskmeter.perturb import Pram, Swap
+from maskmeter.perturb.step import Step
 from maskmeter.strata import by
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container
-
-    from numpy.typing import NDArray
-
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb.step import Step
-
-    Curve = Callable[[float], Step]
+Curve: TypeAlias = Callable[[float], Step]
 
 Method = Literal["swap", "pram"]
 
@@ -48,17 +44,17 @@ class Family:
         methods = (self.methods,) if isinstance(self.methods, str) else tuple(self.methods or ())
         object.__setattr__(self, "methods", methods)
         if not methods or not set(methods) <= set(get_args(Method)):
-            message = f'`methods` must be "swap", "pram" or both, not {shown(self.methods)}.'
-            raise InputError(message)
+            raise InputError(
+                f'`methods` must be "swap", "pram" or both, not {shown(self.methods)}.'
+            )
         if self.within and "pram" in methods:
-            message = '`within` applies to swaps only. Use methods=("swap",), or leave it out.'
-            raise InputError(message)
+            raise InputError(
+                '`within` applies to swaps only. Use methods=("swap",), or leave it out.'
+            )
         if self.target is not None and not isinstance(self.target, str):
-            message = f"`target` must be the name of one key, not {shown(self.target)}."
-            raise InputError(message)
+            raise InputError(f"`target` must be the name of one key, not {shown(self.target)}.")
         if self.target == self.key:
-            message = "`target` must be another key than the one that the release changes."
-            raise InputError(message)
+            raise InputError("`target` must be another key than the one that the release changes.")
 
     def curves(self, sample: Microdata, risk: NDArray[np.float64]) -> dict[str, Curve]:
         """Return a step for every rate, under a label for each method, random and targeted.
@@ -100,10 +96,9 @@ def _safe(sample: Microdata, target: str, risk: NDArray[np.float64]) -> tuple[li
     safe = (mean <= risk.mean()) & (records > 0)
     share = float(records[~safe].sum() / records.sum())
     if not 0 < share < 1:
-        message = (
+        raise InputError(
             f"The risk does not differ between the categories of {target!r}. Leave `target` out."
         )
-        raise InputError(message)
     return [key.categories[code] for code in np.flatnonzero(safe)], share
 
 

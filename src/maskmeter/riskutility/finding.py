@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter._checks import check_progress, shown
 from maskmeter._plural import counted
 from maskmeter._random import RandomSource, seed_of
 from maskmeter._views import InWords, listed
 from maskmeter.errors import InputError, TargetWarning, without_warnings
-from maskmeter.microdata import check_microdata
+from maskmeter.loglinear import LogLinear, LoglinearSearch
+from maskmeter.microdata import Microdata, check_microdata
+from maskmeter.perturb import Release
+from maskmeter.risk import Risk
 from maskmeter.riskutility.assessor import (
     MOST_CHANGED,
     MOST_LOSS,
     Assessor,
+    Known,
     Measure,
     Point,
+    Steps,
+    Tables,
     Trial,
     perturbed_keys,
     release_cautions,
@@ -32,23 +40,13 @@ from maskmeter.riskutility.comparison import (
     mapped,
 )
 from maskmeter.riskutility.family import Family, rate_label
-from maskmeter.riskutility.target import Target
+from maskmeter.riskutility.target import Binding, By, Target, Verdict
+from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.loglinear import LogLinear, LoglinearSearch
-    from maskmeter.microdata import Microdata
     from maskmeter.page import Table
-    from maskmeter.perturb import Release
-    from maskmeter.risk import Risk
-    from maskmeter.riskutility.assessor import Known, Steps, Tables
-    from maskmeter.riskutility.target import Binding, By, Verdict
-    from maskmeter.table import KeyTable
 
-    Curve = Callable[[float], Steps]
+Curve: TypeAlias = Callable[[float], Steps]
 
 _PERCENTS = 100  # rates are tried in steps of one percent
 _NEAREST = 3  # useful releases to show when none meets the target
@@ -163,7 +161,7 @@ class FoundRelease(InWords):
         """Return a row for each release that was tried."""
         return self.path
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair map of all releases that were tried, with the choice and the target."""
         target = (self.target.most(self.risk.base), "target")
         return self.tried.plot(chosen=self.label, target=target)
@@ -219,11 +217,11 @@ def find_release(
     check_microdata(sample)
     check_progress(progress)
     if (family is None) == (candidates is None):
-        message = "Give either a `family` to search or `candidates` to choose from, not both."
-        raise InputError(message)
+        raise InputError(
+            "Give either a `family` to search or `candidates` to choose from, not both."
+        )
     if family is not None and not isinstance(family, Family):
-        message = f"`family` must be an mm.Family, not {shown(family)}."
-        raise InputError(message)
+        raise InputError(f"`family` must be an mm.Family, not {shown(family)}.")
     if candidates is not None:
         check_candidates(candidates, UNCHANGED)
     if family is not None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from maskmeter._checks import check_choice, is_number, shown
 from maskmeter._plural import counted
 from maskmeter.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from maskmeter.risk import Risk
+from maskmeter.risk import Risk
 
 By = Literal["upper", "estimate"]
 Verdict = Literal["met", "met at the estimate only", "not met", "not assessable"]
@@ -56,12 +53,12 @@ class Target:
     ) -> Target:
         """Return a target that is given in one of two ways."""
         if (max_total is None) == (max_share is None):
-            message = "Give the target as either `max_share` or `max_total`, not both."
-            raise InputError(message)
+            raise InputError("Give the target as either `max_share` or `max_total`, not both.")
         for name, value, most in (("max_total", max_total, np.inf), ("max_share", max_share, 1.0)):
             if value is not None and (not is_number(value) or not 0 <= value <= most):
-                message = f"`{name}` must be a number from 0 to {most:g}, not {shown(value)}."
-                raise InputError(message)
+                raise InputError(
+                    f"`{name}` must be a number from 0 to {most:g}, not {shown(value)}."
+                )
         check_choice(by, By, name="by")
         return cls(max_total, max_share, by)
 

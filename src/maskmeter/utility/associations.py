@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter.errors import MaskmeterError
+from maskmeter.microdata import Microdata
 from maskmeter.utility.formulas import associated, cramers_v, effective_records
 from maskmeter.utility.variables import column_codes, occupied, two_way
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.microdata import Microdata
-
-    Codes = NDArray[np.integer]
+Codes: TypeAlias = NDArray[np.integer]
 
 MOST_CATEGORIES = 50  # of a column that a key is tabulated by
 _RECORDS_PER_CELL = 5  # on average, for a chi-square test
@@ -91,7 +87,7 @@ def _columns(data: Microdata) -> Iterator[tuple[str, tuple[int, Codes]]]:
             yield name, (len(categories), codes)
 
 
-def _distinct(column: Any) -> float:  # noqa: ANN401 - a column of any narwhals frame
+def _distinct(column: Any) -> float:
     try:
         return int(column.n_unique())
     except Exception:  # noqa: BLE001 - lists and the like, which engines refuse in their own ways

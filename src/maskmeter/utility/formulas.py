@@ -6,14 +6,9 @@ ideal, the value of an unchanged table: 100 for RAAD, 0 for RCV, BVR and A.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from maskmeter.types import Array
 
 SIGNIFICANCE = 0.001
 
@@ -58,7 +53,7 @@ def independence_p(table: Array, records: float) -> float:
     >>> round(independence_p(np.array([[30.0, 20.0], [20.0, 30.0]]), records=100), 4)
     0.0455
     """
-    from scipy.special import chdtrc  # noqa: PLC0415 - importing utility must not wait for scipy
+    from scipy.special import chdtrc
 
     freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
     chi2 = chi_square(table) * records / table.sum()

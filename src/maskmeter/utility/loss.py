@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
@@ -15,18 +16,11 @@ from maskmeter._checks import check_list
 from maskmeter._plural import counted
 from maskmeter._views import InWords
 from maskmeter.errors import InputError
+from maskmeter.perturb import Release
 from maskmeter.perturb.release import check_release
+from maskmeter.types import Array
 from maskmeter.utility import formulas
 from maskmeter.utility.variables import Variable, occupied, tables
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.perturb import Release
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +121,7 @@ class Loss(InWords):
             | {"column": names, "bvr": list(self.bvr.values())}
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair chart of BVR by column category."""
         return chart.signed_bars(
             self.to_frame().select("column", "bvr"),
@@ -199,7 +193,7 @@ class Losses(InWords):
             f"Records changed: {moved or 'none'}."
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair chart of RAAD for every pair of variables, in their order."""
         order = [variable.name for variable in self.variables]
         place = {name: number for number, name in enumerate(order)}
@@ -243,21 +237,20 @@ def information_loss(
     if rows is not None and columns is not None and variables is None:
         return _loss(Variable.of(release, rows), Variable.of(release, columns))
     if rows is not None or columns is not None:
-        message = "Name both `rows` and `columns` for one table, or neither for all tables."
-        raise InputError(message)
+        raise InputError("Name both `rows` and `columns` for one table, or neither for all tables.")
     names = release.original.space.names
     if variables is not None:
         names = tuple(check_list(variables, name="variables"))
     if len(set(names)) < max(len(names), 2):
-        message = "`variables` must be a list of at least two different columns."
-        raise InputError(message)
+        raise InputError("`variables` must be a list of at least two different columns.")
     found = tuple(Variable.of(release, name) for name in names)
     return Losses(found, tuple(_loss(one, other) for one, other in combinations(found, 2)))
 
 
 def _loss(rows: Variable, columns: Variable) -> Loss:
     for variable in (rows, columns):
-        if variable.size < 2:  # noqa: PLR2004 - a table needs rows and columns
-            message = f"Every record has the same value of {variable.name!r}. Choose a column that varies."
-            raise InputError(message)
+        if variable.size < 2:
+            raise InputError(
+                f"Every record has the same value of {variable.name!r}. Choose a column that varies."
+            )
     return Loss(rows, columns)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter import chart
 from maskmeter._checks import is_number
 from maskmeter._plural import counted
 from maskmeter._views import InWords
 from maskmeter.errors import ColumnNotFoundError, InputError
+from maskmeter.perturb import Release
 from maskmeter.perturb.release import check_release
+from maskmeter.types import Array
 from maskmeter.utility.formulas import interval_overlap
 from maskmeter.utility.variables import Variable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from maskmeter.perturb import Release
-
-    Array = NDArray[np.float64]
 
 _Z = 1.96
 _MOST_LEVELS = 300
@@ -99,7 +94,7 @@ class RegressionLoss(InWords):
             f" {common:.0%} on average; {counted(apart, 'pair does', 'pairs do')} not overlap."
         )
 
-    def plot(self) -> Any:  # noqa: ANN401 - an Altair chart, loaded when it is drawn
+    def plot(self) -> Any:
         """Return an Altair chart of how much each coefficient changes."""
         return chart.signed_bars(
             self.to_frame().select("coefficient", change=pl.col("after") - pl.col("before")),
@@ -127,8 +122,7 @@ def regression_loss(
     """
     check_release(release)
     if isinstance(predictors, str) or not predictors:
-        message = "`predictors` must be a list of columns."
-        raise InputError(message)
+        raise InputError("`predictors` must be a list of columns.")
     for name in numeric:
         if name not in predictors:
             raise ColumnNotFoundError(name, tuple(predictors), what="predictor")
@@ -150,23 +144,20 @@ def least_squares(X: Array, y: Array) -> tuple[Array, Array]:
     array([0.8, 2.3])
     """
     if len(y) <= X.shape[1] or np.linalg.matrix_rank(X) < X.shape[1]:
-        message = (
+        raise InputError(
             f"The regression has {counted(X.shape[1], 'coefficient')} for"
             f" {counted(len(y), 'complete record')}, or its"
             " predictors are collinear, before or after. Use fewer or coarser predictors."
         )
-        raise InputError(message)
     if np.ptp(y) == 0:
-        message = "The response is the same for all records. Choose a response that varies."
-        raise InputError(message)
+        raise InputError("The response is the same for all records. Choose a response that varies.")
     coefficients: Array = np.linalg.lstsq(X, y)[0].astype(np.float64)
     rest = y - X @ coefficients
     variance = float(rest @ rest) / (len(y) - X.shape[1])
     if variance <= 1e-12 * float(np.var(y)):
-        message = (
+        raise InputError(
             "The predictors fit the response perfectly, so intervals have no width. Leave one out."
         )
-        raise InputError(message)
     errors: Array = np.sqrt(variance * np.diag(np.linalg.inv(X.T @ X)))
     return coefficients, errors
 
@@ -184,11 +175,10 @@ def _designs(
             columns.append((_numbers(variable, codes[0]), _numbers(variable, codes[1])))
             continue
         if variable.size > _MOST_LEVELS:
-            message = (
+            raise InputError(
                 f"{name!r} has {variable.size:,} categories, too many for a regression."
                 " Name it in `numeric` if it is a number, or use a coarser one."
             )
-            raise InputError(message)
         for code, category in enumerate(variable.categories[1:], start=1):
             names.append(f"{name}: {category}")
             pair = (variable.before == code, variable.after == code)
@@ -204,10 +194,8 @@ def _numbers(variable: Variable, codes: NDArray[np.integer]) -> Array:
         try:
             values.append(np.nan if category is None else float(category))  # type: ignore[arg-type]
         except (TypeError, ValueError):
-            message = f"{variable.name!r} must be numeric."
-            raise InputError(message) from None
+            raise InputError(f"{variable.name!r} must be numeric.") from None
     if not any(is_number(value) and np.isfinite(value) for value in values):
-        message = f"{variable.name!r} must be numeric, but it has no finite number."
-        raise InputError(message)
+        raise InputError(f"{variable.name!r} must be numeric, but it has no finite number.")
     numbers: Array = np.array(values)[codes]
     return numbers

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter.errors import ColumnNotFoundError, InputError, MaskmeterError
 from maskmeter.frames import encode
+from maskmeter.microdata import Microdata
+from maskmeter.perturb import Release
+from maskmeter.types import Array
 from maskmeter.utility.formulas import effective_records
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskmeter.microdata import Microdata
-    from maskmeter.perturb import Release
-
-    Array = NDArray[np.float64]
 
 _MOST_CELLS = 10_000_000
 
@@ -83,7 +79,7 @@ def column_codes(data: Microdata, name: str) -> tuple[tuple[Hashable, ...], NDAr
     raise ColumnNotFoundError(name, columns, named=named, listed=listed)
 
 
-def _column(frame: Any, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:  # noqa: ANN401 - any narwhals frame
+def _column(frame: Any, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:
     """Return the categories of a column and each record's code, in declared order if it has one."""
     try:
         space, codes = encode(frame, [name], missing="category")
@@ -95,8 +91,7 @@ def _column(frame: Any, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.int
 def _coded(name: str, values: list[Any]) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
     """Return the categories of a column, in order where they have one, and each record's code."""
     if not all(isinstance(value, Hashable) for value in values):
-        message = f"Column {name!r} must hold text, numbers, dates or booleans, not lists."
-        raise InputError(message)
+        raise InputError(f"Column {name!r} must hold text, numbers, dates or booleans, not lists.")
     distinct = list(dict.fromkeys(values))
     try:
         distinct.sort(key=lambda value: (value is None, value))
@@ -110,11 +105,10 @@ def tables(rows: Variable, columns: Variable) -> tuple[Array, Array]:
     """Return the two-way table of two variables before and after, weighted if the records are."""
     cells = rows.size * columns.size
     if cells > _MOST_CELLS:
-        message = (
+        raise InputError(
             f"The table of {rows.name!r} by {columns.name!r} has {cells:,} cells; at most"
             f" {_MOST_CELLS:,} can be compared. Use coarser variables."
         )
-        raise InputError(message)
     sizes = (rows.size, columns.size)
     return (
         two_way(rows.before, columns.before, sizes, rows.weights),
