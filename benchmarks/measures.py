@@ -204,7 +204,7 @@ def fit_all_two_way() -> Values:
     import numpy as np
 
     import maskmeter as mm
-    from maskmeter.loglinear.result import unadjusted
+    from maskmeter.loglinear.averaging import unadjusted
 
     sample, _ = _paper_sized()
     taken = best(lambda: mm.fit_loglinear(sample, "all-two-way"), times=3)
@@ -300,7 +300,7 @@ def bootstrap() -> Values:
 def sixteen_releases() -> Values:
     """Time of the paper's map of sixteen releases, three draws each (hold 30 s)."""
     import maskmeter as mm
-    from maskmeter.paper.rerun import map_candidates
+    from maskmeter.studies.paper.rerun import map_candidates
 
     sample, population = _paper_sized()
     candidates = map_candidates(sample)
@@ -313,7 +313,7 @@ def sixteen_releases() -> Values:
 
 def paper() -> Values:
     """Time and memory of `maskmeter paper` at full scale (hold 60 s and 2 GB)."""
-    from maskmeter.paper import run_paper
+    from maskmeter.studies.paper import run_paper
 
     with tempfile.TemporaryDirectory() as folder:
         return {"seconds": best(lambda: run_paper().write(folder), times=1)}

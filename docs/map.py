@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from maskmeter.demo import run_demo
 from maskmeter.evidence.first_screen import top
 from maskmeter.page import figures
+from maskmeter.studies.demo import run_demo
 
 PICTURE = Path(__file__).parent / "_static" / "map.png"
 

@@ -23,7 +23,7 @@ from typing import Any
 HERE = Path(__file__).parent
 FIGURES = HERE / "validation_figures.json"
 PAGE = HERE / "validation.md"
-PUBLISHED = HERE.parent / "src" / "maskmeter" / "paper" / "published.json"
+PUBLISHED = HERE.parent / "src" / "maskmeter" / "studies" / "paper" / "published.json"
 RELEASED = "(2.6) with F~_j"  # the reading behind the printed row (2.6)
 START, END = "<!-- written by validation.py -->", "<!-- end of what it writes -->"
 

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import polars  # noqa: F401, ICN001 - it changes the environment when it is first loaded
 from click.testing import CliRunner
 
-from maskmeter import _random
+from maskmeter import streams
 from maskmeter.cli import main
 
 INSTALLED = [str(Path(sys.executable).with_name("maskmeter"))]
@@ -34,13 +34,13 @@ def run(*arguments, folder=".", env=None, drawn=None):
     words, before = list(map(str, arguments)), _surroundings()
     with (
         chdir(folder),
-        CliRunner().isolation(env={**COLUMNS, **(env or {})}) as streams,
-        patch.object(_random, "randbits", randbits if drawn is None else lambda _: drawn),
+        CliRunner().isolation(env={**COLUMNS, **(env or {})}) as written,
+        patch.object(streams, "randbits", randbits if drawn is None else lambda _: drawn),
     ):
         code = _exit_code(words)
         sys.stdout.flush()
         sys.stderr.flush()
-        out, err = (stream.getvalue().decode() for stream in streams[:2])
+        out, err = (stream.getvalue().decode() for stream in written[:2])
     changed = [what for what, value in _surroundings().items() if value != before[what]]
     assert not changed, f"{words[:1]} leaves its {' and '.join(changed)} changed"
     return subprocess.CompletedProcess(words, code, out, err)

@@ -23,16 +23,16 @@ from laws.test_expected import (
 )
 from loglinear.test_fit import CELLS, design, full_sample, models, newton, words
 from loglinear.test_goodness import LAMBDAS, by_hand, poisson_mean, samples
-from maskmeter.loglinear import cells, gamma
+from maskmeter.loglinear import cell_sums, gamma
 from maskmeter.loglinear.poisson import chance_of_uniqueness, error_coefficients, expected_inverse
-from maskmeter.misclassification import Grid
+from maskmeter.mechanism import Grid
+from maskmeter.risk.em import shared_out
 from maskmeter.risk.expected import (
     Sources,
     expected_match_probability,
     expected_match_probability_unseen,
 )
 from maskmeter.risk.interval import expected_inverse_square
-from maskmeter.risk.traced import shared_out
 
 PEER = Path(__file__).parents[2] / "tests" / "loglinear" / "sdcnway.json"
 
@@ -167,11 +167,11 @@ def drawn_goodness():
     """Return z2 by draws from the model beside the exact one, and how many standard errors apart."""
     (sample,) = samples(0.5, 1, 2010)
     exact = mm.fit_loglinear(sample, ["key0:key1"]).goodness
-    most, cells.MOST_CELLS = cells.MOST_CELLS, 1  # as if the table were too large
+    most, cell_sums.MOST_CELLS = cell_sums.MOST_CELLS, 1  # as if the table were too large
     try:
         drawn = mm.fit_loglinear(sample, ["key0:key1"]).goodness
     finally:
-        cells.MOST_CELLS = most
+        cell_sums.MOST_CELLS = most
     apart = abs(drawn.z2 - exact.z2) / drawn.error
     return {"exact": exact.z2, "drawn": drawn.z2, "error": drawn.error, "apart": apart}
 

@@ -10,7 +10,7 @@ import oracle
 from chance.test_census import average_of
 from chance.test_estimates import DESIGNS
 from checks.worlds_of import census, census_samples, gathered
-from maskmeter.misclassification import rivals
+from maskmeter.mechanism import rivals
 from worlds import worlds
 
 

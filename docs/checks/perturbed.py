@@ -10,11 +10,11 @@ from scipy.stats import chi2_contingency, chisquare
 import maskmeter as mm
 from chance.test_perturbation import ORIGINAL, SPACE, matchings
 from checks.worlds_of import gathered
-from maskmeter._random import generator
-from maskmeter.misclassification import flows
+from loss.test_loss import associated
+from maskmeter.loss import formulas
+from maskmeter.perturb import matrices
 from maskmeter.perturb.pairing import pair
-from maskmeter.utility import formulas
-from test_utility import associated
+from maskmeter.streams import generator
 from worlds import files
 
 QUIET = mm.MaskmeterWarning
@@ -73,8 +73,8 @@ def balanced():
         return np.abs((moves.mean(axis=0) - sizes[:, None] * P)[off] / error[off]).max()
 
     return {
-        "balanced": distance(flows.balanced(sizes, sizes // 2)),
-        "nominal": distance(flows.nominal(sizes, rate=0.5)),
+        "balanced": distance(matrices.balanced(sizes, sizes // 2)),
+        "nominal": distance(matrices.nominal(sizes, rate=0.5)),
     }
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import maskmeter as mm
 from chance.test_estimates import DESIGNS, estimated, misses
 from checks.worlds_of import census, census_samples
-from maskmeter.paper import findings
-from maskmeter.paper.tables import Study, published
+from maskmeter.studies.paper import findings
+from maskmeter.studies.paper.tables import Study, published
 
 SEED = 2010
 

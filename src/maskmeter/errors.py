@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 
-from maskmeter._plural import counted, plural
+from maskmeter.plurals import counted, plural
 
 
 class MaskmeterError(Exception):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import maskmeter as mm
-from maskmeter.paper.tables import designs
+from maskmeter.studies.paper.tables import designs
 
 NUMBER = 40 if os.environ.get("MASKMETER_FULL") else 10
 

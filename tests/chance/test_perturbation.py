@@ -11,9 +11,9 @@ from scipy.stats import chi2, chisquare, norm
 
 import maskmeter as mm
 from conftest import FALSE_ALARM
-from maskmeter._random import generator
-from maskmeter.misclassification import flows
+from maskmeter.perturb import matrices
 from maskmeter.perturb.pairing import pair
+from maskmeter.streams import generator
 
 Z = norm.isf(FALSE_ALARM / 2)
 
@@ -65,8 +65,8 @@ def test_average_flows_follow_the_balanced_matrix_and_not_the_nominal_one(seed):
     def distance(P):
         return np.abs((average - sizes[:, None] * P)[off] / error[off]).max()
 
-    balanced = flows.balanced(sizes, sizes // 2)
-    nominal = flows.nominal(sizes, rate=0.5)
+    balanced = matrices.balanced(sizes, sizes // 2)
+    nominal = matrices.nominal(sizes, rate=0.5)
     assert distance(balanced) < Z
     assert distance(nominal) > Z
 

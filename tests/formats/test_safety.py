@@ -16,8 +16,7 @@ import pytest
 
 import maskmeter as mm
 from formats.files import survey, write_spss, write_stata
-from maskmeter import formats
-from maskmeter.formats import atomic
+from maskmeter import files, formats
 from maskmeter.formats.codebook import Codebook, Variable
 
 SECRET = "secret-value"
@@ -120,7 +119,7 @@ def test_a_disk_that_fills_up_leaves_the_old_file(ending, tmp_path, monkeypatch)
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(atomic, "_set_permissions", full)
+    monkeypatch.setattr(files, "_set_permissions", full)
     refused(lambda: sample.write(target), "No space left on device")
     assert target.read_text(encoding="utf-8") == "old"
     assert source.read_bytes() == before
@@ -244,9 +243,9 @@ def test_records_sorted_by_a_changed_key_are_warned_of(ending, tmp_path):
 
 def test_a_folder_that_cannot_be_written_to_is_told_from_what_is_none(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    refused(lambda: atomic.check_folder(tmp_path / "file" / "new"), "is not a folder.")
+    refused(lambda: files.check_folder(tmp_path / "file" / "new"), "is not a folder.")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    refused(lambda: atomic.check_folder(tmp_path / "new"), "you may not write to")
+    refused(lambda: files.check_folder(tmp_path / "new"), "you may not write to")
 
 
 def test_a_library_that_is_missing_is_named(tmp_path, monkeypatch):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import maskmeter as mm
 import oracle
 from maskmeter.errors import without_warnings
-from maskmeter.misclassification import grid, moved_in, pairs, rivals
-from maskmeter.misclassification.spread import largest_move
+from maskmeter.mechanism import grid, moved_in, pairs, rivals
+from maskmeter.mechanism.rivals import largest_move
 from worlds import worlds
 
 WAYS = ["as it likes", "in tiny blocks of pairs", "target by target", "along the axes"]

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from scipy.stats import nbinom, poisson
 
 import maskmeter as mm
-from maskmeter.misclassification import Grid
+from maskmeter.mechanism import Grid
 from maskmeter.risk import expected
+from maskmeter.risk.em import shared_out
 from maskmeter.risk.expected import (
     Sources,
     expected_match_probability,
     expected_match_probability_unseen,
 )
-from maskmeter.risk.traced import shared_out
 
 SPACE = mm.KeySpace([mm.Key("lad", "abc")])
 CELLS = np.arange(3)[:, None]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import maskmeter as mm
-from maskmeter.misclassification.alias import AliasTable
+from maskmeter.streams import AliasTable
 from worlds import rows, worlds
 
 

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import maskmeter as mm
 from maskmeter.errors import RateWarning
-from maskmeter.misclassification import invariant
+from maskmeter.perturb import matrices
 from worlds import FILE_SPACE as SPACE
 from worlds import files
 
@@ -30,7 +30,7 @@ blends = st.floats(0, 1)
 @given(squares, shares, blends)
 def test_two_stage_matrices_leave_the_margins_for_every_blend(P, counts, blend):
     p = counts / counts.sum()
-    R = invariant.blended(invariant.two_stage(P, p), blend=blend)
+    R = matrices.blended(matrices.two_stage(P, p), blend=blend)
 
     assert p @ R == pytest.approx(p, abs=1e-12)
     assert R.sum(axis=1) == pytest.approx(np.ones(SIZE), abs=1e-12)
@@ -41,7 +41,7 @@ def test_two_stage_matrices_leave_the_margins_for_every_blend(P, counts, blend):
 def test_reversible_matrices_leave_the_margins_and_forbidden_moves_alone(P, counts, blend, open_):
     p = counts / counts.sum()
     allowed = open_ | np.eye(SIZE, dtype=bool)
-    R = invariant.blended(invariant.reversible(P, p, allowed), blend=blend)
+    R = matrices.blended(matrices.reversible(P, p, allowed), blend=blend)
 
     assert p @ R == pytest.approx(p, abs=1e-12)
     assert R.sum(axis=1) == pytest.approx(np.ones(SIZE), abs=1e-12)
@@ -52,9 +52,9 @@ def test_reversible_matrices_leave_the_margins_and_forbidden_moves_alone(P, coun
 @given(squares, shares, st.floats(0, 1))
 def test_the_solved_blend_gives_the_share_asked_for_or_the_nearest(P, counts, stay):
     p = counts / counts.sum()
-    R = invariant.two_stage(P, p)
-    blend = invariant.solve_blend(R, p, stay=stay)
-    star = invariant.blended(R, blend=blend)
+    R = matrices.two_stage(P, p)
+    blend = matrices.solve_blend(R, p, stay=stay)
+    star = matrices.blended(R, blend=blend)
     reached = float(p @ star.diagonal())
     if np.all(R.diagonal()[p > 0] > 1 - 1e-12):
         return  # a matrix that moves nobody has nothing to blend

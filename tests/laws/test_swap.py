@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import maskmeter as mm
-from maskmeter._random import generator
 from maskmeter.errors import RateWarning
-from maskmeter.misclassification import flows
+from maskmeter.perturb import matrices
 from maskmeter.perturb.pairing import pair
+from maskmeter.streams import generator
 from worlds import FILE_SIZES as SIZES
 from worlds import FILE_SPACE as SPACE
 from worlds import files
@@ -128,7 +128,7 @@ def test_symmetric_flows_add_up_to_what_each_category_moves(moved):
     moved = np.array(moved, dtype=float)
     largest = moved.argmax()
     moved[largest] = min(moved[largest], moved.sum() - moved[largest])
-    found = flows.symmetric_flows(moved)
+    found = matrices.symmetric_flows(moved)
 
     assert found.sum(axis=1) == pytest.approx(moved, abs=1e-9)
     assert np.array_equal(found, found.T)

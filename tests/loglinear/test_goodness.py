@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import nbinom
 
 import maskmeter as mm
-from maskmeter.loglinear import cells, gamma
+from maskmeter.loglinear import cell_sums, gamma
 from maskmeter.loglinear.poisson import chance_of_uniqueness, error_coefficients, expected_inverse
 from maskmeter.risk.interval import expected_inverse_square
 
@@ -152,11 +152,11 @@ def test_draws_give_the_exact_statistics_within_their_error(monkeypatch, seed):
     """Six standard errors of z2; the robust one and the variance to a few percent."""
     (sample,) = samples(0.5, 1, seed)
     exact = mm.fit_loglinear(sample, ["key0:key1"]).goodness
-    monkeypatch.setattr(cells, "MOST_CELLS", 1)
+    monkeypatch.setattr(cell_sums, "MOST_CELLS", 1)
     drawn = mm.fit_loglinear(sample, ["key0:key1"]).goodness
 
     assert exact.draws == 0
-    assert drawn.draws == cells.DRAWS
+    assert drawn.draws == cell_sums.DRAWS
     assert 0 < drawn.error < 0.2
     assert abs(drawn.z2 - exact.z2) < 6 * drawn.error
     assert drawn.b2_variance == pytest.approx(exact.b2_variance, rel=0.05)
@@ -175,7 +175,7 @@ def test_the_error_that_draws_leave_is_that_of_the_whole_ratio(monkeypatch, seed
         for terms in (["key0:key1"], "independence", ["key0:key1", "key2:key3"]):
             exact = mm.fit_loglinear(sample, terms).goodness
             with monkeypatch.context() as patched:
-                patched.setattr(cells, "MOST_CELLS", 1)
+                patched.setattr(cell_sums, "MOST_CELLS", 1)
                 drawn = mm.fit_loglinear(sample, terms).goodness
             apart.append((drawn.z2 - exact.z2) / drawn.error)
 

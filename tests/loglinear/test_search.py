@@ -9,7 +9,7 @@ import pytest
 
 import maskmeter as mm
 from maskmeter import errors
-from maskmeter.loglinear import cells, search
+from maskmeter.loglinear import cell_sums, search
 from maskmeter.loglinear.search import _crossing, _nearest, _shares
 
 SIZES = (12, 8, 6, 5)
@@ -284,9 +284,9 @@ def test_many_keys_are_searched_by_draws():
     codes[:, 1] = np.where(rng.random(1500) < 0.7, codes[:, 0], codes[:, 1])
     found = mm.search_loglinear(mm.Microdata(space, codes, fraction=0.1))
 
-    assert space.size > cells.MOST_CELLS
+    assert space.size > cell_sums.MOST_CELLS
     assert found.path[1].added == "key0:key1"
-    assert found.goodness.draws == cells.DRAWS
+    assert found.goodness.draws == cell_sums.DRAWS
     assert "standard error" in found.summary()
 
 

@@ -47,8 +47,8 @@ def compare(
     Example:
       maskmeter compare survey.sav --plan plan.toml --out comparison/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.jobs import STEPS, run_compare, settings_of
-    from maskmeter.formats.atomic import check_folder
+    from maskmeter.files import check_folder
+    from maskmeter.workflows import STEPS, run_compare, settings_of
 
     folder = check_folder(out, "comparison.html", "comparison.json")
     with progress(STEPS, quiet=quiet) as announce:
@@ -98,9 +98,9 @@ def find(
     Example:
       maskmeter find survey.sav --plan plan.toml --out evidence/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.jobs import STEPS, run_find, settings_of
-    from maskmeter.evidence.overwriting import check_pack
-    from maskmeter.formats.atomic import check_folder
+    from maskmeter.evidence.overwrite import check_pack
+    from maskmeter.files import check_folder
+    from maskmeter.workflows import STEPS, run_find, settings_of
 
     folder = check_folder(out)
 

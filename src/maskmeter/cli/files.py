@@ -10,7 +10,6 @@ from typing import Any
 import click
 import polars as pl
 
-from maskmeter._plural import counted, plural
 from maskmeter.cli.options import (
     about_a_file,
     asked,
@@ -23,6 +22,7 @@ from maskmeter.errors import MaskmeterWarning
 from maskmeter.evidence import Pack
 from maskmeter.perturb import Release
 from maskmeter.plan import Plan
+from maskmeter.plurals import counted, plural
 
 out_folder = click.option(
     "--out",
@@ -69,9 +69,9 @@ def assess(
       maskmeter assess survey.sav --plan plan.toml --out pack/
       maskmeter assess survey.sav --from pack/provenance.json --out again/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.jobs import STEPS, run_assess, settings_of
-    from maskmeter.evidence.overwriting import check_pack
-    from maskmeter.formats.atomic import check_folder
+    from maskmeter.evidence.overwrite import check_pack
+    from maskmeter.files import check_folder
+    from maskmeter.workflows import STEPS, run_assess, settings_of
 
     folder = check_folder(out)  # before the work
 
@@ -119,9 +119,9 @@ def protect(
       maskmeter protect survey.sav --plan plan.toml --out safe.sav
       maskmeter protect survey.sav --from safe.sav.provenance.json --out b.sav
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.jobs import STEPS, run_protect
-    from maskmeter.evidence.overwriting import check_file
+    from maskmeter.evidence.overwrite import check_file
     from maskmeter.evidence.pack import check_seed
+    from maskmeter.workflows import STEPS, run_protect
 
     if (plan_path is None) == (repeated is None):
         raise click.UsageError("Give either --plan, or --from to recreate a release.")

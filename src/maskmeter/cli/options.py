@@ -141,9 +141,9 @@ def repeated_task(
     check: Check,
 ) -> tuple[Task, ProvenanceFile]:
     """Return the task that a provenance file records; the file must be the same one."""
-    from maskmeter.evidence.jobs import check_same_file
     from maskmeter.evidence.provenance import read_provenance
     from maskmeter.plan import PlanFile, read_task
+    from maskmeter.workflows import check_same_file
 
     others = [name for name, value in given.items() if value is not None and name != "population"]
     if plan_path is not None or others:

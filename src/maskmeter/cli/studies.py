@@ -9,8 +9,8 @@ import click
 
 from maskmeter.cli.options import SHOWN, with_options
 from maskmeter.cli.terminal import finite, print_files, print_table, print_words, progress
-from maskmeter.demo import Demo
-from maskmeter.paper import Paper
+from maskmeter.studies.demo import Demo
+from maskmeter.studies.paper import Paper
 
 
 def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -50,8 +50,8 @@ def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> No
     Example:
       maskmeter demo --out story/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.demo import STEPS, run_demo
-    from maskmeter.simulate import PAPER_SIZE
+    from maskmeter.studies.census import PAPER_SIZE
+    from maskmeter.studies.demo import STEPS, run_demo
 
     with progress(STEPS, quiet=quiet) as announce:
         found = run_demo(out, size=round(PAPER_SIZE * scale), rng=seed, announce=announce)
@@ -76,8 +76,8 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
     Example:
       maskmeter paper --out paper/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.formats.atomic import check_folder
-    from maskmeter.paper import FILES, STEPS, run_paper
+    from maskmeter.files import check_folder
+    from maskmeter.studies.paper import FILES, STEPS, run_paper
 
     if out is not None:
         check_folder(out, *FILES)  # before the work
@@ -94,7 +94,7 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
 
 def _print_story(found: Demo) -> None:
     from maskmeter.cli.choices import print_options
-    from maskmeter.demo import PLAN, SURVEY
+    from maskmeter.studies.demo import PLAN, SURVEY
 
     sample = found.found.release.original
     print_words(

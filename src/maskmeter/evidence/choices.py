@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from maskmeter.evidence.assessment import Assessment
-from maskmeter.evidence.words import matches, percent
+from maskmeter.assessment import Assessment
+from maskmeter.evidence.wording import matches, percent
 from maskmeter.page import Figure, Table, Text
+from maskmeter.risk.target import Target
 from maskmeter.riskutility import RiskUtilityMap
 from maskmeter.riskutility.comparison import AXES
-from maskmeter.riskutility.target import Target
 
 if TYPE_CHECKING:
     from maskmeter.page import Block

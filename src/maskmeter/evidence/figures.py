@@ -10,13 +10,13 @@ from math import isfinite
 import msgspec
 
 import maskmeter
-from maskmeter.evidence.assessment import FIFTH, HALF, Assessment, ScenarioRisk
-from maskmeter.evidence.words import NOT_ASSESSED, Changed, step_in_words, verdict
-from maskmeter.microdata import Microdata
+from maskmeter.assessment import FIFTH, HALF, Assessment, ScenarioRisk
+from maskmeter.data.microdata import Microdata
+from maskmeter.evidence.wording import NOT_ASSESSED, Changed, step_in_words, verdict
+from maskmeter.loss import Loss
 from maskmeter.perturb import Release
 from maskmeter.risk import EstimatedRisk, Risk
 from maskmeter.riskutility import RiskUtilityMap
-from maskmeter.utility import Loss
 
 VERSION = 1
 
@@ -197,7 +197,7 @@ def figures(found: Assessment) -> Figures:
     """Return the figures of an assessment.
 
     >>> import maskmeter as mm
-    >>> from maskmeter.evidence.assessment import assess
+    >>> from maskmeter.assessment import assess
     >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
     >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05)
     >>> figures(assess(sample)).scenarios[0].risk.uniques

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._plural import counted
-from maskmeter.evidence.assessment import DRIVING, Assessment
+from maskmeter.assessment import DRIVING, Assessment
 from maskmeter.evidence.choices import map_figure, target_line
-from maskmeter.evidence.words import (
+from maskmeter.evidence.wording import (
     headline,
     marked,
     matches,
@@ -23,6 +22,7 @@ from maskmeter.evidence.words import (
     titled,
 )
 from maskmeter.page import Beside, Fact, Figure, Table, Top
+from maskmeter.plurals import counted
 from maskmeter.risk import EstimatedRisk, Risk
 
 if TYPE_CHECKING:

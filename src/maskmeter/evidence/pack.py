@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import maskmeter
-from maskmeter._plural import counted
-from maskmeter._views import InWords
+from maskmeter.assessment import Assessment, assess
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.table import KeyTable
+from maskmeter.display import InWords
 from maskmeter.errors import FileError, FormatWarning, GuessableSeedWarning
-from maskmeter.evidence.assessment import Assessment, assess
 from maskmeter.evidence.figures import encoded, figures
 from maskmeter.evidence.first_screen import top
-from maskmeter.evidence.overwriting import (
+from maskmeter.evidence.overwrite import (
     ORDER,
     PROVENANCE,
     another_release,
@@ -34,19 +35,18 @@ from maskmeter.evidence.provenance import provenance_of
 from maskmeter.evidence.public import Policy, public_sections, public_top
 from maskmeter.evidence.sections import sections
 from maskmeter.evidence.settings import Charts, Readers, Settings
-from maskmeter.evidence.words import verdict
-from maskmeter.formats.atomic import check_folder
-from maskmeter.microdata import Microdata
-from maskmeter.misclassification import Misclassification
+from maskmeter.evidence.wording import verdict
+from maskmeter.files import check_folder
+from maskmeter.mechanism import Misclassification
 from maskmeter.page import Section, Table, render
 from maskmeter.page import figures as figures_of
 from maskmeter.perturb import Release
 from maskmeter.plan.schema import LossPlan, Plan, ReportPlan, Scenario, TargetPlan
 from maskmeter.plan.steps import plan_of_release
+from maskmeter.plurals import counted
+from maskmeter.risk.target import By, Target
 from maskmeter.risk.uniques import check_data
 from maskmeter.riskutility import RiskUtilityMap
-from maskmeter.riskutility.target import By, Target
-from maskmeter.table import KeyTable
 
 if TYPE_CHECKING:
     from maskmeter.page import Top

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from maskmeter.data.origin import file_hash
 from maskmeter.errors import PlanError
-from maskmeter.origin import file_hash
 from maskmeter.perturb import Release
 from maskmeter.plan.schema import Plan, StepPlan
 from maskmeter.plan.steps import plan_of

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
-from maskmeter._plural import counted
-from maskmeter.evidence.assessment import DRIVING, Assessment
-from maskmeter.evidence.words import (
+from maskmeter.assessment import DRIVING, Assessment
+from maskmeter.evidence.wording import (
     NOT_ASSESSED,
     assumptions,
     marked,
@@ -24,6 +23,7 @@ from maskmeter.evidence.words import (
     titled,
 )
 from maskmeter.page import Points, Section, Table, Text, Top, filled
+from maskmeter.plurals import counted
 from maskmeter.risk import EstimatedRisk, Risk
 
 if TYPE_CHECKING:

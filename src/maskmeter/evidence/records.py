@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskmeter._plural import counted
-from maskmeter.evidence.assessment import Assessment, ScenarioRisk
-from maskmeter.evidence.words import matches, percent, titled
+from maskmeter.assessment import Assessment, ScenarioRisk
+from maskmeter.evidence.wording import matches, percent, titled
 from maskmeter.page import Beside, Figure, Fold, Table
+from maskmeter.plurals import counted
 
 if TYPE_CHECKING:
     from maskmeter.page import Block

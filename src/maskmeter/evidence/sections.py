@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._plural import counted, plural
-from maskmeter._views import SIZES
-from maskmeter.evidence.assessment import HALF, MOST_KEYS, Assessment
+from maskmeter.assessment import HALF, MOST_KEYS, Assessment
+from maskmeter.data.microdata import Microdata
+from maskmeter.display import SIZES
 from maskmeter.evidence.choices import choice_blocks
 from maskmeter.evidence.records import record_blocks
-from maskmeter.evidence.words import (
+from maskmeter.evidence.wording import (
     GLOSSARY,
     NOT_ASSESSED,
     assumptions,
@@ -26,8 +26,7 @@ from maskmeter.evidence.words import (
     steps_in_words,
     titled,
 )
-from maskmeter.manykeys import KeySubset
-from maskmeter.microdata import Microdata
+from maskmeter.loss import Loss
 from maskmeter.page import (
     Beside,
     Figure,
@@ -39,8 +38,9 @@ from maskmeter.page import (
     Text,
     filled,
 )
+from maskmeter.plurals import counted, plural
 from maskmeter.risk import EstimatedRisk, Risk
-from maskmeter.utility import Loss
+from maskmeter.risk.by_keys import KeySubset
 
 if TYPE_CHECKING:
     from maskmeter.page import Block

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from maskmeter import formats
-from maskmeter._checks import check_choice, check_whole
+from maskmeter.checks import check_choice, check_whole
 
 Readers = Literal["internal", "public", "both"]
 Charts = Literal["svg", "png"]

@@ -12,10 +12,10 @@ import polars as pl
 from polars.exceptions import PanicException
 
 from maskmeter.errors import FileError, FormatWarning, MaskmeterError, OptionalDependencyError
-from maskmeter.formats import arrow, delimited, excel, parquet, rds, sas, spss, stata
-from maskmeter.formats.atomic import whole
+from maskmeter.files import whole
+from maskmeter.formats import arrow, csv, excel, parquet, rds, sas, spss, stata
 from maskmeter.formats.codebook import Codebook
-from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.neutral import neutral
 from maskmeter.formats.scanned import Change, Scanned, Source
 from maskmeter.formats.survival import lost
@@ -36,7 +36,7 @@ __all__ = [
 
 _FAMILIES: dict[str, ModuleType] = {
     ending: family
-    for family in (delimited, parquet, arrow, spss, stata, sas, excel, rds)
+    for family in (csv, parquet, arrow, spss, stata, sas, excel, rds)
     for ending in family.ENDINGS
 }
 

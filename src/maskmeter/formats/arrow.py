@@ -8,9 +8,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import polars as pl
 
+from maskmeter.formats.category_order import in_declared_order, in_polars
 from maskmeter.formats.codebook import Codebook
-from maskmeter.formats.dialect import Dialect
-from maskmeter.formats.ordered import in_declared_order, in_polars
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.rebuild import rebuild_frame
 from maskmeter.formats.scanned import Scanned
 

@@ -14,13 +14,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import polars as pl
 
-from maskmeter._plural import counted
 from maskmeter.errors import DuplicateColumnError, FileError
 from maskmeter.formats.codebook import Codebook
-from maskmeter.formats.detection import FIRST_ROWS, looks_like_names
-from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.csv_detection import FIRST_ROWS, looks_like_names
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.scanned import Change, Scanned, Source
 from maskmeter.formats.statistical import refuse_nested, whole
+from maskmeter.plurals import counted
 
 NAME = "Excel"
 ENDINGS = (".xlsx",)

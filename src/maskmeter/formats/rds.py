@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from maskmeter._optional import need
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
-from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.scanned import Scanned
 from maskmeter.formats.statistical import numbers, plain
+from maskmeter.optional import need
 
 NAME = "R"
 ENDINGS = (".rds",)

@@ -12,7 +12,7 @@ import polars as pl
 
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Longest
-from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.scanned import Scanned
 from maskmeter.formats.statistical import (
     check_names,

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.formats.codebook import EMPTY, Codebook
-from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.csv_dialect import Dialect
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ import polars as pl
 from maskmeter.errors import FileError
 from maskmeter.formats import spss_bytes
 from maskmeter.formats.codebook import Codebook, Longest, Variable
-from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.scanned import Change, Scanned, Source
 from maskmeter.formats.statistical import (
     can_copy,

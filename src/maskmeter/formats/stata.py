@@ -12,7 +12,7 @@ import polars as pl
 
 from maskmeter.formats import stata_bytes
 from maskmeter.formats.codebook import Codebook, Longest, Variable
-from maskmeter.formats.dialect import Dialect
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.neutral import DAY
 from maskmeter.formats.scanned import Change, Scanned, Source
 from maskmeter.formats.statistical import (

@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from maskmeter._plural import counted, plural
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
 from maskmeter.formats.scanned import Change, Source
+from maskmeter.plurals import counted, plural
 
 _EXACT = 2**53  # whole numbers up to here are doubles too
 _TAG = re.compile(r"\.[A-Za-z_]")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from maskmeter._plural import counted
 from maskmeter.formats.codebook import Codebook, Variable
 from maskmeter.formats.neutral import unit_of
 from maskmeter.formats.statistical import is_tag, number_of, plain
+from maskmeter.plurals import counted
 
 
 def lost(codebook: Codebook, read: ModuleType | None, written: ModuleType) -> tuple[str, ...]:

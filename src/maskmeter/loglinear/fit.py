@@ -8,9 +8,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter._checks import locked
+from maskmeter.checks import locked
+from maskmeter.data.keys import KeySpace
 from maskmeter.errors import InputError
-from maskmeter.keys import KeySpace
 from maskmeter.loglinear.components import junction_tree
 from maskmeter.loglinear.means import FittedMeans, table_sizes
 from maskmeter.loglinear.observed import Counted

@@ -14,7 +14,7 @@ from math import nan, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.loglinear.cells import AllCells
+from maskmeter.loglinear.cell_sums import AllCells
 from maskmeter.loglinear.poisson import error_coefficients
 from maskmeter.types import Array
 

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter._random import uniforms
-from maskmeter.keys import Codes, KeySpace
+from maskmeter.data.keys import Codes, KeySpace
 from maskmeter.loglinear.components import JunctionTree
 from maskmeter.loglinear.terms import Term
+from maskmeter.streams import uniforms
 from maskmeter.types import Array
 
 

@@ -11,12 +11,12 @@ from typing import Literal
 
 import polars as pl
 
-from maskmeter._checks import check_choice, is_number, shown
-from maskmeter._plural import counted
-from maskmeter._views import InWords
+from maskmeter.checks import check_choice, is_number, shown
+from maskmeter.data.keys import Codes
+from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.display import InWords
 from maskmeter.errors import ConvergenceWarning, InputError, ModelWarning, ParametersWarning
-from maskmeter.keys import Codes
-from maskmeter.loglinear.cells import (
+from maskmeter.loglinear.cell_sums import (
     DRAWS,
     FEW_DRAWS,
     MOST_CELLS,
@@ -28,8 +28,8 @@ from maskmeter.loglinear.goodness import Goodness, goodness_of_fit
 from maskmeter.loglinear.means import FittedMeans
 from maskmeter.loglinear.observed import Observed, parts_of
 from maskmeter.loglinear.terms import Words, parse_terms, spell
-from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.perturb import Release
+from maskmeter.plurals import counted
 from maskmeter.types import Array
 
 Counts = Literal["original", "released"]

@@ -11,10 +11,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter._checks import locked
-from maskmeter.keys import Codes, KeySpace
+from maskmeter.checks import locked
+from maskmeter.data.keys import Codes, KeySpace
+from maskmeter.data.microdata import Microdata
 from maskmeter.loglinear.terms import Term
-from maskmeter.microdata import Microdata
 from maskmeter.types import Array
 
 _LARGEST_KEPT = 100_000  # cells of a margin that is remembered

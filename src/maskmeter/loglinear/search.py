@@ -11,15 +11,15 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from maskmeter._checks import check_choice, check_progress, check_whole, is_number, shown
+from maskmeter.checks import check_choice, check_progress, check_whole, is_number, shown
+from maskmeter.data.microdata import Microdata
 from maskmeter.errors import ExhaustedSearchWarning, InputError, ModelWarning
+from maskmeter.loglinear.averaging import LoglinearSearch, Method, Step, Stop, Weighted, step_of
 from maskmeter.loglinear.components import junction_tree
 from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size, fit_means
 from maskmeter.loglinear.model import Counts, LogLinear, chosen_file
 from maskmeter.loglinear.observed import Observed, parts_of
-from maskmeter.loglinear.result import LoglinearSearch, Method, Step, Stop, Weighted, step_of
 from maskmeter.loglinear.terms import Term, generating_class, spell
-from maskmeter.microdata import Microdata
 from maskmeter.perturb import Release
 
 Progress: TypeAlias = Callable[[Step], object]

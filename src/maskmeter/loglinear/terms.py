@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import TypeAlias
 
+from maskmeter.data.keys import KeySpace
 from maskmeter.errors import ColumnNotFoundError, InputError
-from maskmeter.keys import KeySpace
 
 Term: TypeAlias = tuple[int, ...]  # positions of keys, in order
 Words: TypeAlias = "str | Sequence[str]"
@@ -18,7 +18,7 @@ _ORDERS = {"independence": 1, "all-two-way": 2, "all-three-way": 3}
 def parse_terms(words: Words, space: KeySpace) -> tuple[Term, ...]:
     """Return the generating class of a model: its largest terms, main effects always included.
 
-    >>> from maskmeter.keys import Key, KeySpace
+    >>> from maskmeter.data.keys import Key, KeySpace
     >>> space = KeySpace([Key("age", [1, 2]), Key("sex", "fm"), Key("lad", "ab")])
     >>> parse_terms(["age:sex"], space)
     ((0, 1), (2,))
@@ -53,7 +53,7 @@ def generating_class(terms: Iterable[Term]) -> tuple[Term, ...]:
 def spell(term: Term, space: KeySpace) -> str:
     """Return a term in words.
 
-    >>> from maskmeter.keys import Key, KeySpace
+    >>> from maskmeter.data.keys import Key, KeySpace
     >>> spell((0, 1), KeySpace([Key("age", [1, 2]), Key("sex", "fm")]))
     'age:sex'
     """

@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskmeter._plural import counted
-from maskmeter._views import InWords, facts
+from maskmeter.data.keys import Codes, KeySpace
+from maskmeter.data.microdata import Microdata
+from maskmeter.display import InWords, facts
 from maskmeter.errors import InputError, MatrixError
-from maskmeter.keys import Codes, KeySpace
-from maskmeter.microdata import Microdata
-from maskmeter.misclassification import Mechanism, Misclassification, as_mechanism
-from maskmeter.misclassification.product import Factor
+from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
+from maskmeter.mechanism.mechanism import Factor
 from maskmeter.perturb.release import Release
 from maskmeter.perturb.swap import Swap
+from maskmeter.plurals import counted
 from maskmeter.types import Array
 
 if TYPE_CHECKING:

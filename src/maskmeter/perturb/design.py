@@ -11,17 +11,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskmeter._checks import check_choice, locked
-from maskmeter._plural import plural
-from maskmeter._views import InWords, facts
+from maskmeter.checks import check_choice, locked
+from maskmeter.data.keys import Key
+from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.display import InWords, facts
 from maskmeter.errors import CategoryError, PerturbationError
-from maskmeter.keys import Key
-from maskmeter.microdata import Microdata, check_microdata
-from maskmeter.misclassification import Matrix
-from maskmeter.misclassification.product import Crossed
-from maskmeter.misclassification.programme import LARGEST, least_cost
+from maskmeter.mechanism import Matrix
+from maskmeter.mechanism.mechanism import Crossed
+from maskmeter.perturb.matrices import LARGEST, least_cost
 from maskmeter.perturb.pram import Pram, allowed_moves, as_moves
 from maskmeter.perturb.step import as_crossed, category_of, check_rate
+from maskmeter.plurals import plural
 from maskmeter.types import Array
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ def pair(category: Integers, stratum: Integers, *, rng: np.random.Generator) -> 
     random pairing is repaired where both have one category, and then random pairs of pairs try to
     exchange partners many times: proposals are symmetric, so all pairings become equally likely.
 
-    >>> from maskmeter._random import generator
+    >>> from maskmeter.streams import generator
     >>> pairs = pair(np.array([0, 1, 1, 0]), np.zeros(4, np.int64), rng=generator(1, "pair"))
     >>> sorted(np.sort(pairs, axis=1).tolist()) in ([[0, 1], [2, 3]], [[0, 2], [1, 3]])
     True

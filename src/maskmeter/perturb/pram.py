@@ -10,28 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter._checks import locked, shown
-from maskmeter._plural import counted
-from maskmeter._random import RandomSource
+from maskmeter.checks import locked, shown
+from maskmeter.data.keys import Codes, Key
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.table import KeyTable
+from maskmeter.data.varying import By, as_by, mapped
 from maskmeter.errors import CategoryError, PerturbationError, RateWarning
-from maskmeter.keys import Codes, Key
-from maskmeter.microdata import Microdata
-from maskmeter.misclassification import (
+from maskmeter.mechanism import (
     Matrix,
     Mechanism,
     Misclassification,
     as_matrix,
     stay_or_move,
 )
-from maskmeter.misclassification.invariant import (
+from maskmeter.mechanism.mechanism import Crossed, Declared
+from maskmeter.perturb.matrices import (
+    LARGEST,
     blended,
     full_exchange,
+    least_cost,
     reversible,
     solve_blend,
     two_stage,
 )
-from maskmeter.misclassification.product import Crossed, Declared
-from maskmeter.misclassification.programme import LARGEST, least_cost
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import (
     Perturbed,
@@ -44,8 +45,8 @@ from maskmeter.perturb.step import (
     check_rate,
     check_size,
 )
-from maskmeter.strata import By, as_by, mapped
-from maskmeter.table import KeyTable
+from maskmeter.plurals import counted
+from maskmeter.streams import RandomSource
 from maskmeter.types import Array
 
 _NOTICEABLE = 0.001

@@ -14,12 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskmeter._plural import counted, plural
-from maskmeter._random import RandomSource, seed_of
-from maskmeter._views import InWords, cell_chart, cell_table, facts
+from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.display import InWords, cell_chart, cell_table, facts
 from maskmeter.errors import InputError, MaskmeterWarning, MatrixError, PerturbationError
-from maskmeter.microdata import Microdata, check_microdata
-from maskmeter.misclassification import (
+from maskmeter.mechanism import (
     Mechanism,
     Misclassification,
     as_mechanism,
@@ -27,6 +25,8 @@ from maskmeter.misclassification import (
 )
 from maskmeter.page import Table
 from maskmeter.perturb.step import Rate, Step
+from maskmeter.plurals import counted, plural
+from maskmeter.streams import RandomSource, seed_of
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter._checks import is_number, shown
-from maskmeter._plural import counted
+from maskmeter.checks import is_number, shown
+from maskmeter.data.keys import Codes, Key, KeySpace, combined
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.table import KeyTable
+from maskmeter.data.varying import By, as_by, by_cell
 from maskmeter.errors import InputError, MaskmeterWarning, PerturbationError
-from maskmeter.keys import Codes, Key, KeySpace, combined
-from maskmeter.microdata import Microdata
-from maskmeter.misclassification import Matrix
-from maskmeter.misclassification.product import Crossed, Declared
-from maskmeter.strata import By, as_by, by_cell
-from maskmeter.table import KeyTable
+from maskmeter.mechanism import Matrix
+from maskmeter.mechanism.mechanism import Crossed, Declared
+from maskmeter.plurals import counted
 
 _LARGEST = 1 << 27  # numbers in all matrices of a step: a gigabyte
 

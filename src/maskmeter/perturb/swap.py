@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from maskmeter._checks import check_choice, locked
-from maskmeter._plural import counted
-from maskmeter._random import RandomSource, generator, uniforms
+from maskmeter.checks import check_choice, locked
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.varying import By, as_by, mapped
 from maskmeter.errors import PerturbationError, RateWarning
-from maskmeter.microdata import Microdata
-from maskmeter.misclassification import Matrix, flows
-from maskmeter.misclassification.product import Crossed
+from maskmeter.mechanism import Matrix
+from maskmeter.mechanism.mechanism import Crossed
+from maskmeter.perturb import matrices
 from maskmeter.perturb.pairing import pair
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import (
@@ -28,7 +28,8 @@ from maskmeter.perturb.step import (
     check_rate,
     check_size,
 )
-from maskmeter.strata import By, as_by, mapped
+from maskmeter.plurals import counted
+from maskmeter.streams import RandomSource, generator, uniforms
 from maskmeter.types import Array, Integers
 
 Description = Literal["balanced", "nominal", "realised"]
@@ -143,10 +144,10 @@ class Swap:
     def _described(self, counts: Integers, rate: float, moved: Integers, moves: Integers) -> Array:
         """Return the matrix that describes the swap of one stratum."""
         if self.description == "nominal":
-            return flows.nominal(counts, rate=rate)
+            return matrices.nominal(counts, rate=rate)
         if self.description == "realised":
-            return flows.realised(moves)
-        return flows.balanced(counts, moved)
+            return matrices.realised(moves)
+        return matrices.balanced(counts, moved)
 
 
 def _check_possible(counts: Integers, rates: Array, strata: Strata, *, title: str) -> None:

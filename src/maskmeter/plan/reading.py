@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from maskmeter.errors import MaskmeterError, PlanError
-from maskmeter.plan.places import Path as Place
-from maskmeter.plan.places import line_of, places
+from maskmeter.plan.lines import Path as Place
+from maskmeter.plan.lines import line_of, places
 from maskmeter.plan.schema import Plan
 
 _WORDS = {

@@ -10,12 +10,12 @@ from typing import Literal
 
 import polars as pl
 
-from maskmeter._plural import counted
-from maskmeter.bands import MANY
+from maskmeter.data.bands import MANY
+from maskmeter.data.frames import opened
 from maskmeter.errors import FileError
-from maskmeter.formats.atomic import whole
-from maskmeter.formats.dialect import Dialect
-from maskmeter.frames import opened
+from maskmeter.files import whole
+from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.plurals import counted
 
 MOST_CATEGORIES = MANY  # of a column that is guessed to be a key
 _FEW_NUMBERS = 30

@@ -8,16 +8,16 @@ from typing import Any
 
 import polars as pl
 
-from maskmeter._plural import counted
+from maskmeter.data.frames import opened
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.varying import NOTHING, By
 from maskmeter.errors import CategoryError, InputError
-from maskmeter.frames import opened
-from maskmeter.microdata import Microdata
-from maskmeter.misclassification import Matrix, as_matrix
+from maskmeter.mechanism import Matrix, as_matrix
 from maskmeter.perturb import Pram, Release, Swap
 from maskmeter.perturb.step import Step
 from maskmeter.plan.reading import PlanFile
 from maskmeter.plan.schema import Data, Move, Plan, PramStep, StepPlan, SwapStep, Varying
-from maskmeter.strata import NOTHING, By
+from maskmeter.plurals import counted
 
 
 def steps_of(file: PlanFile, place: tuple[str | int, ...], sample: Microdata) -> list[Step]:

@@ -1,6 +1,6 @@
 """Identification risk, with what was assumed."""
 
-from maskmeter.risk.estimated import estimate_risk
+from maskmeter.risk.estimation import estimate_risk
 from maskmeter.risk.known import (
     approximate_risk,
     correctly_classified_risk,

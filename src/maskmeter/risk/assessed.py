@@ -9,22 +9,22 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from maskmeter.data.keys import Codes
+from maskmeter.data.microdata import Microdata
 from maskmeter.errors import ConvergenceWarning, InputError, ModelWarning
-from maskmeter.keys import Codes
 from maskmeter.loglinear import LogLinear, gamma
-from maskmeter.loglinear.cells import population_mean
+from maskmeter.loglinear.cell_sums import population_mean
 from maskmeter.loglinear.means import FittedMeans
 from maskmeter.loglinear.observed import Observed
-from maskmeter.microdata import Microdata
-from maskmeter.misclassification import Grid, Mechanism
-from maskmeter.misclassification.grid import LARGEST_GRID
+from maskmeter.mechanism import Grid, Mechanism
+from maskmeter.mechanism.grid import LARGEST_GRID
+from maskmeter.risk.em import shared_out, traced_back
 from maskmeter.risk.expected import (
     Sources,
     expected_match_probability,
     expected_match_probability_unseen,
     one_by_one,
 )
-from maskmeter.risk.traced import shared_out, traced_back
 from maskmeter.types import Array
 
 Method = Literal["expected", "paper", "em"]

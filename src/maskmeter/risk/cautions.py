@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from maskmeter._plural import counted, plural
 from maskmeter.errors import (
     FewUniquesWarning,
     LargeFractionWarning,
@@ -16,6 +15,7 @@ from maskmeter.errors import (
 from maskmeter.loglinear import LoglinearSearch
 from maskmeter.loglinear.model import fit_cautions
 from maskmeter.loglinear.search import WEAK, search_cautions
+from maskmeter.plurals import counted, plural
 from maskmeter.risk.result import UNUSABLE
 
 _FEW_UNIQUES = 50

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskmeter.loglinear import gamma
-from maskmeter.misclassification import Grid
+from maskmeter.mechanism import Grid
 from maskmeter.types import Array
 
 _NODES = 32

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maskmeter.misclassification import Rivals
+from maskmeter.mechanism import Rivals
 from maskmeter.types import Array
 
 

@@ -12,14 +12,14 @@ from math import factorial, sqrt
 
 import numpy as np
 
-from maskmeter._random import generator
+from maskmeter.data.microdata import Microdata
 from maskmeter.errors import without_warnings
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
+from maskmeter.loglinear.averaging import Method
 from maskmeter.loglinear.fit import restricted
 from maskmeter.loglinear.poisson import error_coefficients, expected_inverse
-from maskmeter.loglinear.result import Method
 from maskmeter.loglinear.terms import Term
-from maskmeter.microdata import Microdata
+from maskmeter.streams import generator
 from maskmeter.types import Array
 
 Z = 1.96

@@ -7,16 +7,16 @@ from typing import Literal
 
 import numpy as np
 
-from maskmeter._checks import check_choice
-from maskmeter._plural import plural
-from maskmeter._random import RandomSource
+from maskmeter.checks import check_choice
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.table import KeyTable
 from maskmeter.errors import NegativeRiskWarning
-from maskmeter.microdata import Microdata
 from maskmeter.perturb import Release
+from maskmeter.plurals import plural
 from maskmeter.risk import formulas
 from maskmeter.risk.result import Risk
 from maskmeter.risk.uniques import Errors, Uniques, check_data, population_of, warn_if_short
-from maskmeter.table import KeyTable
+from maskmeter.streams import RandomSource
 from maskmeter.types import Array
 
 Formula = Literal["2.5", "2.6", "2.6 released", "2.7"]

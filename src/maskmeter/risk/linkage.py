@@ -9,18 +9,18 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter._checks import check_whole
-from maskmeter._plural import counted, plural
-from maskmeter._random import RandomSource, generator, seed_of
-from maskmeter._views import InWords
+from maskmeter.checks import check_whole
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.table import KeyTable, count
+from maskmeter.display import InWords
 from maskmeter.errors import CategoryError, InputError
-from maskmeter.microdata import Microdata
 from maskmeter.perturb import Release
+from maskmeter.plurals import counted, plural
 from maskmeter.risk import formulas
 from maskmeter.risk.known import exact_risk
 from maskmeter.risk.result import Risk
 from maskmeter.risk.uniques import Errors, Uniques, check_data, population_of
-from maskmeter.table import KeyTable, count
+from maskmeter.streams import RandomSource, generator, seed_of
 from maskmeter.types import Array
 
 _Z99 = 2.5758

@@ -12,12 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter import chart
-from maskmeter._checks import is_number, locked, shown
-from maskmeter._plural import counted, plural
-from maskmeter._views import InWords, facts
+from maskmeter.checks import is_number, locked, shown
+from maskmeter.data.microdata import Microdata
+from maskmeter.display import InWords, facts
 from maskmeter.errors import InputError, ModelWarning, UnfitModelWarning
 from maskmeter.loglinear import LoglinearSearch
-from maskmeter.microdata import Microdata
+from maskmeter.plurals import counted, plural
 
 if TYPE_CHECKING:
     from maskmeter.page import Table

@@ -11,12 +11,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter._plural import counted, plural
-from maskmeter._random import RandomSource, seed_of
+from maskmeter.data.keys import Codes
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.table import KeyTable
 from maskmeter.errors import CategoryError, InputError, MatrixError, PopulationMismatchWarning
-from maskmeter.keys import Codes
-from maskmeter.microdata import Microdata
-from maskmeter.misclassification import (
+from maskmeter.mechanism import (
     Mechanism,
     Misclassification,
     Rivals,
@@ -25,8 +24,9 @@ from maskmeter.misclassification import (
     rivals,
 )
 from maskmeter.perturb import Release
+from maskmeter.plurals import counted, plural
 from maskmeter.risk.result import Risk
-from maskmeter.table import KeyTable
+from maskmeter.streams import RandomSource, seed_of
 from maskmeter.types import Array
 
 Errors: TypeAlias = "Misclassification | Mechanism | Mapping[Any, Any] | None"

@@ -9,7 +9,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter._checks import check_choice, check_list, is_pair
+from maskmeter.checks import check_choice, check_list, is_pair
+from maskmeter.data.keys import KeySpace
+from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.data.table import KeyTable
 from maskmeter.errors import (
     FewUniquesWarning,
     InputError,
@@ -17,16 +20,13 @@ from maskmeter.errors import (
     ModelWarning,
     without_warnings,
 )
-from maskmeter.keys import KeySpace
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
-from maskmeter.microdata import Microdata, check_microdata
-from maskmeter.misclassification import Misclassification
+from maskmeter.loss import Loss, information_loss
+from maskmeter.loss.associations import strongest_associations
+from maskmeter.mechanism import Misclassification
 from maskmeter.perturb import Release, protect
 from maskmeter.perturb.step import Step
 from maskmeter.risk import Risk, estimate_risk, exact_risk
-from maskmeter.table import KeyTable
-from maskmeter.utility import Loss, information_loss
-from maskmeter.utility.associations import strongest_associations
 
 Steps: TypeAlias = Step | Sequence[Step]
 Known: TypeAlias = (

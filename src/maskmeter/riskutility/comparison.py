@@ -13,15 +13,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter import chart
-from maskmeter._checks import check_progress, check_whole
-from maskmeter._plural import counted, plural
-from maskmeter._random import RandomSource, generator, seed_of
-from maskmeter._views import InWords
+from maskmeter.checks import check_progress, check_whole
+from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.data.table import KeyTable
+from maskmeter.display import InWords
 from maskmeter.errors import InputError, MaskmeterWarning, UnfitModelWarning, without_warnings
 from maskmeter.loglinear import LogLinear, LoglinearSearch
-from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.perturb import Release
 from maskmeter.perturb.release import check_release
+from maskmeter.plurals import counted, plural
 from maskmeter.riskutility.assessor import (
     ASSOCIATIONS,
     Assessor,
@@ -33,7 +33,7 @@ from maskmeter.riskutility.assessor import (
     perturbed_keys,
     release_cautions,
 )
-from maskmeter.table import KeyTable
+from maskmeter.streams import RandomSource, generator, seed_of
 
 AXES = {
     "worst": "Information loss (%)",

@@ -9,12 +9,12 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter._checks import shown
+from maskmeter.checks import shown
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.varying import by
 from maskmeter.errors import InputError
-from maskmeter.microdata import Microdata
 from maskmeter.perturb import Pram, Swap
 from maskmeter.perturb.step import Step
-from maskmeter.strata import by
 
 Curve: TypeAlias = Callable[[float], Step]
 

@@ -11,15 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskmeter._checks import check_progress, shown
-from maskmeter._plural import counted
-from maskmeter._random import RandomSource, seed_of
-from maskmeter._views import InWords, listed
+from maskmeter.checks import check_progress, shown
+from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.data.table import KeyTable
+from maskmeter.display import InWords, listed
 from maskmeter.errors import InputError, TargetWarning, without_warnings
 from maskmeter.loglinear import LogLinear, LoglinearSearch
-from maskmeter.microdata import Microdata, check_microdata
 from maskmeter.perturb import Release
+from maskmeter.plurals import counted
 from maskmeter.risk import Risk
+from maskmeter.risk.target import Binding, By, Target, Verdict
 from maskmeter.riskutility.assessor import (
     MOST_CHANGED,
     MOST_LOSS,
@@ -40,8 +41,7 @@ from maskmeter.riskutility.comparison import (
     mapped,
 )
 from maskmeter.riskutility.family import Family, rate_label
-from maskmeter.riskutility.target import Binding, By, Target, Verdict
-from maskmeter.table import KeyTable
+from maskmeter.streams import RandomSource, seed_of
 
 if TYPE_CHECKING:
     from maskmeter.page import Table

@@ -1,0 +1,1 @@
+"""Records and their keys: files and frames in, category codes and counts out."""

@@ -1,0 +1,87 @@
+"""Columns of numbers: weights, and text that stands for numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from maskmeter.data.frames import Opened
+from maskmeter.errors import ColumnNotFoundError, InputError, WeightError
+from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.plurals import counted, plural
+
+
+def named_weights(frame: nw.DataFrame[Any], column: str, given: Opened) -> NDArray[np.float64]:
+    """Return a column of weights; what is wrong with it is said under its name."""
+    weights = _numbers(frame, column, given)
+    try:
+        check_weights(weights, len(frame))
+    except WeightError as error:
+        raise WeightError(f"Column {column!r} cannot hold weights. {error}") from None
+    return weights
+
+
+def check_weights(weights: NDArray[np.float64], records: int) -> None:
+    """Refuse weights that are not positive numbers, or do not stand for a population."""
+    if weights.shape != (records,):
+        raise WeightError(f"`weights` must hold one number per record, {records:,} in all.")
+    bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
+    if bad:
+        raise WeightError(
+            f"{bad:,} of {counted(records, 'weight')} {plural(bad, 'is', 'are')} missing, not positive or"
+            f" not {plural(bad, 'a number', 'numbers')}."
+            " Every record needs a weight above 0."
+        )
+    if weights.sum() < records:
+        raise WeightError(
+            "The weights sum to less than the number of records. A weight must be the number of"
+            " population units that a record represents."
+        )
+
+
+def _numbers(frame: nw.DataFrame[Any], name: str, source: Opened) -> NDArray[np.float64]:
+    """Return a column of numbers; what is missing or not a number is NaN."""
+    if not isinstance(name, str):
+        raise WeightError(f"`weights` must be the name of a column, not a {type(name).__name__}.")
+    if name not in frame.columns:
+        raise ColumnNotFoundError(name, frame.columns, listed=False, named=source.named)
+    column = frame[name]
+    if column.dtype == nw.String:
+        return parsed(column, source.dialect)
+    if not column.dtype.is_numeric():
+        kind = type(column.dtype).__name__
+        raise WeightError(f"Column {name!r} cannot hold weights: it holds {kind}, not numbers.")
+    return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+
+
+def parsed(column: nw.Series[Any], dialect: Dialect) -> NDArray[np.float64]:
+    """Return the numbers that texts stand for; what is missing or not a number is NaN."""
+    text = pl.Series(column.to_list(), dtype=pl.String).str.strip_chars()
+    if _decimal(text, column.name, dialect) == ",":
+        points = int(text.str.contains(".", literal=True).sum())
+        if points:
+            raise InputError(
+                f"{counted(points, 'value')} of {column.name!r} {plural(points, 'has', 'have')} a point, but the decimal mark is a"
+                ' comma (decimal=","). Remove points between thousands from the file.'
+            )
+        text = text.str.replace(",", ".", literal=True)
+    return text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+
+def _decimal(text: pl.Series, name: str, dialect: Dialect) -> str:
+    """Return the decimal mark of numbers; where a comma may also part thousands, it is asked for."""
+    if dialect.decimal is not None:
+        return dialect.decimal
+    commas = text.filter(text.str.contains(",", literal=True))
+    if not len(commas) or text.str.contains(".", literal=True).any():
+        return "."
+    if commas.str.contains(r"^[+-]?\d{1,3}(,\d{3})+$").all():
+        raise InputError(
+            f"Cannot tell whether commas in {name!r} separate thousands or are decimal marks. Give"
+            ' decimal="," if they are decimal marks; otherwise remove them from the file.'
+        )
+    return ","

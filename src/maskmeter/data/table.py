@@ -1,0 +1,197 @@
+"""KeyTable: the occupied cells of a key space and how many units each holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskmeter.checks import check_choice, locked
+from maskmeter.data.bands import Bands, banded, check_bands, warn_if_many
+from maskmeter.data.frames import COUNT, Keys, Missing, encode, listed_keys, opened
+from maskmeter.data.keys import CellNumbers, Codes, InCells, Key, KeySpace, check_codes
+from maskmeter.errors import InputError
+from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.plurals import counted
+
+
+@dataclass(frozen=True, eq=False)
+class KeyTable(InCells):
+    """Occupied cells, in the order of their numbers, and their counts."""
+
+    _unit = "units"
+
+    space: KeySpace
+    cells: CellNumbers
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Check the counts, and make the arrays read-only."""
+        if np.shape(self.cells) != np.shape(self.counts) or np.min(self.counts, initial=1) < 1:
+            raise InputError("A table needs a count of at least 1 for each of its cells.")
+        object.__setattr__(self, "cells", locked(self.cells))
+        object.__setattr__(self, "counts", locked(self.counts))
+
+    @classmethod
+    def of(cls, space: KeySpace, codes: Codes, counts: NDArray[np.int64] | None = None) -> KeyTable:
+        """Return the table of some rows of codes, each standing for one unit or for `counts`.
+
+        >>> space = KeySpace([Key("sex", ["f", "m"])])
+        >>> KeyTable.of(space, [[0], [1], [1]]).counts.tolist()
+        [1, 2]
+        """
+        numbers = space.number(check_codes(codes, space))
+        if counts is None:
+            cells, counts = np.unique(numbers, return_counts=True)
+            return cls(space, cells, counts)
+        cells, place = np.unique(numbers, return_inverse=True)
+        total = np.zeros(len(cells), dtype=np.int64)
+        np.add.at(total, place, counts)
+        return cls(space, cells, total)
+
+    def __len__(self) -> int:
+        """Return the number of occupied cells."""
+        return len(self.cells)
+
+    def __repr__(self) -> str:
+        """Return the size and the keys: no cell is shown."""
+        return (
+            f"KeyTable({counted(self.total, 'unit')} in {len(self):,} of {self.space.size:,} cells,"
+            f" keys {', '.join(self.space.names)})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Return True when both have the same keys, cells and counts."""
+        if not isinstance(other, KeyTable):
+            return NotImplemented
+        return (
+            self.space == other.space
+            and np.array_equal(self.cells, other.cells)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def total(self) -> int:
+        """Number of units in the table."""
+        return int(self.counts.sum())
+
+    def _cell_counts(self) -> NDArray[np.int64]:
+        """Return the number of units in each occupied cell."""
+        return self.counts
+
+    def summary(self) -> str:
+        """Return a short account that shows no cell."""
+        return (
+            f"{counted(self.total, 'unit')} in {len(self):,} of {self.space.size:,} cells;"
+            f" {counted(self.cell_sizes[0], 'is', 'are')} alone in theirs."
+        )
+
+    @cached_property
+    def codes(self) -> Codes:
+        """Category codes of the occupied cells, a row for each."""
+        return self.space.codes(self.cells)
+
+    def uniques(self) -> KeyTable:
+        """Return the cells that hold exactly one unit."""
+        alone = self.counts == 1
+        return KeyTable(self.space, self.cells[alone], self.counts[alone])
+
+    def lookup(self, codes: Codes) -> NDArray[np.int64]:
+        """Return the count of each row of codes, 0 where the cell is empty.
+
+        >>> KeyTable.of(KeySpace([Key("age", [1, 2, 3])]), [[0], [2]]).lookup([[1], [2]]).tolist()
+        [0, 1]
+        """
+        place, occupied = self.find(codes)
+        return np.where(occupied, self.counts[place], 0) if len(self) else np.zeros(len(codes), int)
+
+    def find(self, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the position of each row of codes among the cells, and whether it is there."""
+        numbers = self.space.number(codes)
+        place = np.minimum(np.searchsorted(self.cells, numbers), max(len(self) - 1, 0))
+        return place, self.cells[place] == numbers if len(self) else np.zeros(len(codes), bool)
+
+    def project(self, names: str | Sequence[str]) -> KeyTable:
+        """Return the table of some of the keys, in the order given."""
+        names = self.space.chosen(names)
+        columns = [self.space.index(name) for name in names]
+        return KeyTable.of(self.space.project(names), self.codes[:, columns], self.counts)
+
+    def onto(self, space: KeySpace) -> KeyTable:
+        """Return the table over the keys of `space`, in their order and with their category codes.
+
+        Occupied categories that `space` does not have are added behind its own.
+        """
+        table = self if self.space.names == space.names else self.project(space.names)
+        if table.space == space:
+            return table
+        codes = table.codes
+        recoded = np.empty(codes.shape, dtype=np.int64, order="F")
+        keys = []
+        for position, (mine, theirs) in enumerate(zip(table.space.keys, space.keys, strict=True)):
+            occupied = np.bincount(codes[:, position], minlength=mine.size) > 0
+            extra = [
+                value
+                for value, used in zip(mine.categories, occupied, strict=True)
+                if used and theirs.position(value) < 0
+            ]
+            key = Key(theirs.name, (*theirs.categories, *extra)) if extra else theirs
+            place = np.array([key.position(value) for value in mine.categories])
+            recoded[:, position] = place[codes[:, position]]
+            keys.append(key)
+        return KeyTable.of(KeySpace(keys), recoded, table.counts)
+
+    def dense(self) -> NDArray[np.int64]:
+        """Return all K cells as an array with an axis per key, empty cells included.
+
+        >>> KeyTable.of(KeySpace([Key("age", [1, 2, 3])]), [[0], [2]]).dense().tolist()
+        [1, 0, 1]
+        """
+        limit = 1 << 28
+        if self.space.size > limit:
+            raise InputError(
+                f"The dense table would have {self.space.size:,} cells; at most {limit:,} fit in"
+                " memory. Project it on fewer keys first."
+            )
+        table = np.zeros(self.space.size, dtype=np.int64)
+        table[self.cells] = self.counts
+        return table.reshape(self.space.sizes)
+
+
+def count(
+    source: Any,
+    keys: Keys,
+    *,
+    missing: Missing = "refuse",
+    bands: Bands | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> KeyTable:
+    """Return how many units of a population fall in each cell.
+
+    The source may be a file, a frame or a lazy frame. Rows are grouped by the engine that holds
+    them, so that a population's rows never have to fit in memory. The other arguments are those of
+    `mm.read`.
+
+    >>> import polars as pl
+    >>> count(pl.DataFrame({"sex": ["f", "m", "m"]}), keys=["sex"])
+    KeyTable(3 units in 2 of 2 cells, keys sex)
+    """
+    check_choice(missing, Missing, name="missing")
+    given = opened(source, Dialect(encoding, delimiter, decimal))
+    listed = listed_keys(keys, given)
+    names = given.check_columns(listed)
+    cut = check_bands(bands, names)
+    groups = given.grouped(names)
+    rows = groups[COUNT].to_numpy().astype(np.int64)
+    groups = banded(groups, cut, given, rows)
+    space, codes = encode(groups, listed, missing=missing, rows=rows)
+    warn_if_many(groups, listed, space, given.codebook)
+    return KeyTable.of(space, codes, rows)

@@ -1,0 +1,118 @@
+"""What can be found out of delimited text for certain; what cannot is asked for."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Sequence
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+
+from maskmeter.errors import FileError
+from maskmeter.formats.csv_dialect import DELIMITERS, Dialect
+
+FIRST_ROWS = 1000  # that are looked at for the delimiter and for names
+_MARKS = {  # the mark of UTF-32 begins with that of UTF-16
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+}
+
+
+def encoding_of(path: Path, dialect: Dialect) -> str | None:
+    """Return the encoding of a file, None for UTF-8, which needs no recoding.
+
+    A mark at the beginning tells UTF-16 and UTF-32. Nothing else is guessed: text in the wrong encoding would
+    look right until somebody reads it.
+    """
+    with path.open("rb") as file:
+        beginning = file.read(4)
+    wide = next((name for name, mark in _MARKS.items() if beginning.startswith(mark)), None)
+    if dialect.encoding is None:
+        return wide
+    name = dialect.codec
+    if name in {"utf-16", "utf-32"}:
+        if wide is None or not wide.startswith(name):
+            raise FileError(
+                f"Cannot read {path.name!r} as {name.upper()}: it does not state its byte"
+                f" order. Give the encoding {name}-le or {name}-be."
+            )
+        return wide
+    return None if name in {"utf-8", "utf-8-sig", "ascii"} else name
+
+
+def utf8(path: Path, encoding: str) -> bytes:
+    """Return a file in UTF-8, in memory; refuse an encoding that could not give it back the same."""
+    content = path.read_bytes()
+    try:
+        text = content.decode(encoding)
+        same = text.encode(encoding) == content
+    except UnicodeError:
+        same = False
+    if not same:
+        raise FileError(
+            f"Cannot read {path.name!r}: it is not text in the encoding {encoding}. Give another."
+        )
+    return text.encode()
+
+
+def delimiter_of(text: str, name: str) -> str:
+    """Return the delimiter of a text by its first rows.
+
+    >>> delimiter_of('''id;weight
+    ... 1;1,5''', "people.csv")
+    ';'
+    """
+    present = [mark for mark in DELIMITERS if len(first_rows(text, mark)[0]) > 1]
+    steady = [mark for mark in present if _steady(text, mark)]
+    found = steady or present
+    if len(found) > 1:
+        listed = " and ".join(DELIMITERS[mark] for mark in found)
+        raise FileError(
+            f"Cannot tell the delimiter of {name!r}: {listed} would each fit."
+            f" Name it, for instance delimiter={found[0]!r} (--delimiter)."
+        )
+    return found[0] if found else ","
+
+
+def _steady(text: str, mark: str) -> bool:
+    """Return True when all rows have the same number of fields."""
+    return len({len(row) for row in first_rows(text, mark)}) == 1
+
+
+def first_rows(text: str, mark: str) -> list[list[str]]:
+    """Return the fields of the first rows of a text.
+
+    >>> first_rows('f,"York, north"', ",")
+    [['f', 'York, north']]
+    """
+    usual = csv.field_size_limit(len(text) + 1)  # a field may be longer than the module expects
+    try:
+        return list(islice(csv.reader(StringIO(text, newline=""), delimiter=mark), FIRST_ROWS))
+    finally:
+        csv.field_size_limit(usual)
+
+
+def looks_like_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return True unless the first row may be a record: it has numbers, gaps or values seen below.
+
+    >>> looks_like_names(["sex", "age"], [["f", "30"]]), looks_like_names(["f", "30"], [["f", "31"]])
+    (True, False)
+    """
+    if not all(name.strip() for name in header) or any(map(_is_number, header)):
+        return False
+    columns = [set() for _ in header]  # type: list[set[str]]
+    for row in rows:
+        for seen, value in zip(columns, row, strict=False):
+            seen.add(value)
+    return not any(name in seen for name, seen in zip(header, columns, strict=True))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True

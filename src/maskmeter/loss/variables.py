@@ -1,0 +1,144 @@
+"""Variables of a release, keys and others, as they were and as they are given out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskmeter.data.frames import encode
+from maskmeter.data.microdata import Microdata
+from maskmeter.errors import ColumnNotFoundError, InputError, MaskmeterError
+from maskmeter.loss.formulas import effective_records
+from maskmeter.perturb import Release
+from maskmeter.types import Array
+
+_MOST_CELLS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A categorical variable: its categories, each record's code before and after, and its weight."""
+
+    name: str
+    categories: tuple[Hashable, ...]
+    before: NDArray[np.integer]
+    after: NDArray[np.integer]
+    weights: Array | None = None
+
+    @classmethod
+    def of(cls, release: Release, name: str) -> Variable:
+        """Return a key, or any other column of the user's file, of which nothing was changed.
+
+        Categories that no record has, before or after, are left out.
+        """
+        categories, before = column_codes(release.original, name)
+        space = release.original.space
+        after = release.released.codes[:, space.index(name)] if name in space.names else before
+        held = np.zeros(len(categories), dtype=bool)
+        held[before] = held[after] = True
+        place = np.cumsum(held) - 1
+        kept = tuple(category for category, on in zip(categories, held, strict=True) if on)
+        return cls(name, kept, place[before], place[after], release.original.weights)
+
+    def __repr__(self) -> str:
+        """Return the name and the size: no category or record is shown."""
+        return f"Variable({self.name}: {self.size} categories)"
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+    @property
+    def records(self) -> float:
+        """Number of records, for tests; the effective number if they are weighted."""
+        return float(len(self.before)) if self.weights is None else effective_records(self.weights)
+
+    def margins(self) -> tuple[Array, Array]:
+        """Return the counts of the categories before and after, weighted if the records are."""
+        return _counts(self.before, self.size, self.weights), _counts(
+            self.after, self.size, self.weights
+        )
+
+
+def column_codes(data: Microdata, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:
+    """Return the categories of a key, or of another column of the user's file, and each record's code."""
+    space, origin = data.space, data.origin
+    if name in space.names:
+        position = space.index(name)
+        return space.keys[position].categories, data.codes[:, position]
+    if origin is not None and name in origin.frame.columns:
+        return _column(origin.frame, name)
+    others = () if origin is None else tuple(origin.frame.columns)
+    columns = tuple(dict.fromkeys((*space.names, *others)))
+    named, listed = origin is None or origin.named, origin is None or origin.listed
+    raise ColumnNotFoundError(name, columns, named=named, listed=listed)
+
+
+def _column(frame: Any, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:
+    """Return the categories of a column and each record's code, in declared order if it has one."""
+    try:
+        space, codes = encode(frame, [name], missing="category")
+    except MaskmeterError:  # one category, or types that do not sort
+        return _coded(name, frame[name].to_list())
+    return space.keys[0].categories, codes[:, 0]
+
+
+def _coded(name: str, values: list[Any]) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
+    """Return the categories of a column, in order where they have one, and each record's code."""
+    if not all(isinstance(value, Hashable) for value in values):
+        raise InputError(f"Column {name!r} must hold text, numbers, dates or booleans, not lists.")
+    distinct = list(dict.fromkeys(values))
+    try:
+        distinct.sort(key=lambda value: (value is None, value))
+    except TypeError:  # numbers and texts in one column, say
+        distinct.sort(key=str)
+    place = {value: code for code, value in enumerate(distinct)}
+    return tuple(distinct), np.array([place[value] for value in values], dtype=np.int64)
+
+
+def tables(rows: Variable, columns: Variable) -> tuple[Array, Array]:
+    """Return the two-way table of two variables before and after, weighted if the records are."""
+    cells = rows.size * columns.size
+    if cells > _MOST_CELLS:
+        raise InputError(
+            f"The table of {rows.name!r} by {columns.name!r} has {cells:,} cells; at most"
+            f" {_MOST_CELLS:,} can be compared. Use coarser variables."
+        )
+    sizes = (rows.size, columns.size)
+    return (
+        two_way(rows.before, columns.before, sizes, rows.weights),
+        two_way(rows.after, columns.after, sizes, rows.weights),
+    )
+
+
+def two_way(
+    rows: NDArray[np.integer],
+    columns: NDArray[np.integer],
+    sizes: tuple[int, int],
+    weights: Array | None,
+) -> Array:
+    """Return the table of two columns of codes, weighted if the records are.
+
+    >>> two_way(np.array([0, 1, 1]), np.array([0, 0, 1]), (2, 2), None).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
+    cell = rows.astype(np.int64) * sizes[1] + columns
+    return _counts(cell, sizes[0] * sizes[1], weights).reshape(sizes)
+
+
+def _counts(codes: NDArray[np.integer], size: int, weights: Array | None) -> Array:
+    return np.bincount(codes, weights=weights, minlength=size).astype(np.float64)
+
+
+def occupied(table: Array) -> Array:
+    """Return the rows and columns of a table that have records.
+
+    >>> occupied(np.array([[1.0, 0.0], [2.0, 0.0]])).tolist()
+    [[1.0], [2.0]]
+    """
+    return table[table.any(axis=1)][:, table.any(axis=0)]

@@ -1,0 +1,24 @@
+"""How keys come to be recorded wrongly: matrices, their products, and sums over true cells."""
+
+from maskmeter.mechanism.grid import Grid
+from maskmeter.mechanism.marginal import seen_through
+from maskmeter.mechanism.matrix import Matrix, as_matrix, stay_or_move
+from maskmeter.mechanism.mechanism import Mechanism, Misclassification, as_mechanism
+from maskmeter.mechanism.rivals import Rivals, moved_in, rivals
+from maskmeter.mechanism.validation import ValidationStudy, validation_study
+
+__all__ = [
+    "Grid",
+    "Matrix",
+    "Mechanism",
+    "Misclassification",
+    "Rivals",
+    "ValidationStudy",
+    "as_matrix",
+    "as_mechanism",
+    "moved_in",
+    "rivals",
+    "seen_through",
+    "stay_or_move",
+    "validation_study",
+]

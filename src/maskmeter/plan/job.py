@@ -1,0 +1,279 @@
+"""A plan with everything it needs read: the records, the population, the errors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from maskmeter.data.microdata import Microdata, read
+from maskmeter.data.table import KeyTable, count
+from maskmeter.errors import (
+    ColumnNotFoundError,
+    InputError,
+    ManyCategoriesWarning,
+    PlanError,
+    PopulationMismatchWarning,
+)
+from maskmeter.mechanism import Misclassification
+from maskmeter.perturb.step import Step
+from maskmeter.plan.reading import PlanFile
+from maskmeter.plan.schema import Plan, StepPlan, Varying
+from maskmeter.plan.steps import matrix_of, steps_of, varying
+from maskmeter.plurals import counted
+from maskmeter.risk.target import Target
+from maskmeter.riskutility import Family
+from maskmeter.riskutility.comparison import UNCHANGED
+
+OWN_KEYS, OWN_STEPS = "keys of the plan", "the plan's steps"
+_MANY = 1000  # rows or columns of a table, beyond which they are hardly categories
+_OFF = 1.2  # times: what a fraction may differ from the share that a population tells
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A plan and the file it is about; steps, candidates and the rest are made on first use."""
+
+    file: PlanFile
+    sample: Microdata
+    population: KeyTable | None
+    errors: Misclassification | None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan itself."""
+        return self.file.plan
+
+    @property
+    def scenarios(self) -> dict[str, list[str]] | None:
+        """The keys of each scenario; None when all keys of the file are known.
+
+        Those under [data] are a scenario of their own, if there are others.
+        """
+        own, named = self.plan.data.keys, self.plan.scenario
+        if not named and set(own) >= set(self.sample.space.names):
+            return None
+        return {
+            **({OWN_KEYS: own} if own else {}),
+            **{name: one.keys for name, one in named.items()},
+        }
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The steps of the plan."""
+        return steps_of(self.file, ("step",), self.sample)
+
+    @cached_property
+    def candidates(self) -> dict[str, list[Step]]:
+        """The candidates of the plan by their labels."""
+        listed = self.plan.candidate
+        labels = [one.label for one in listed]
+        for number, label in enumerate(labels):
+            if label in (UNCHANGED, OWN_STEPS):
+                raise self.file.error(
+                    ("candidate", number, "label"),
+                    f"{label!r} is a reserved label: choose another.",
+                )
+            if label in labels[:number]:
+                raise self.file.error(
+                    ("candidate", number),
+                    f"Two candidates have the label {label!r}: rename one.",
+                )
+        return {
+            one.label: steps_of(self.file, ("candidate", number, "step"), self.sample)
+            for number, one in enumerate(listed)
+        }
+
+    @property
+    def family(self) -> Family | None:
+        """The family of ways to protect a key that is to be searched."""
+        one = self.plan.family
+        if one is None:
+            return None
+        found: Family = self.file.blame(
+            ("family",), lambda: Family(one.key, one.methods, one.target, tuple(one.within))
+        )
+        return found
+
+    @property
+    def target(self) -> Target | None:
+        """The target of risk."""
+        one = self.plan.target
+        if one is None:
+            return None
+        found: Target = self.file.blame(
+            ("target",),
+            lambda: Target.of(max_share=one.max_share, max_total=one.max_total, by=one.by),
+        )
+        return found
+
+    @property
+    def tables(self) -> list[tuple[str, str]]:
+        """The tables that analysts need; the strongest associations are added to them."""
+        return [(rows, columns) for rows, columns in self.plan.loss.tables]
+
+
+def read_task(file: PlanFile, source: Path) -> Task:
+    """Return a plan with the file, the population and the errors it names, all read."""
+    plan, data = file.plan, file.plan.data
+    keys = _checked_keys(file, source)
+    reading: dict[str, Any] = {
+        "missing": data.missing,
+        "bands": {name: list(bounds) for name, bounds in data.bands.items()} or None,
+    }
+    dialect = {"encoding": data.encoding, "delimiter": data.delimiter, "decimal": data.decimal}
+    population = None
+    if data.population is not None:
+        counted = file.folder / data.population
+        population = file.blame(
+            ("data", "population"), lambda: count(counted, keys=keys, **reading)
+        )
+    sample = _read(file, source, population.space if population else keys, reading | dialect)
+    if isinstance(data.fraction, Varying):
+        sample = file.blame(("data", "fraction"), lambda: _sampled(sample, data.fraction))
+    elif data.fraction is None and data.weights is None:
+        sample = replace(sample, fraction=_share(sample, population))
+    elif population is not None:
+        _check_share(sample, population)
+    for number, pair in enumerate(plan.loss.tables):
+        file.blame(("loss", "tables", number), lambda pair=pair: _check_table(sample, pair))
+    return Task(file, sample, population, _errors(file, sample))
+
+
+def _checked_keys(file: PlanFile, source: Path) -> list[str]:
+    """Return the keys to read, of which there must be some in every scenario."""
+    keys = file_keys(file.plan)
+    if not keys:
+        raise PlanError(
+            "No keys are given: use --keys a,b,c, or keys = [...] under [data] in a plan. To write a"
+            f" starter plan, run: maskmeter plan init {source.name}"
+        )
+    for name, one in file.plan.scenario.items():
+        if not one.keys:
+            raise file.error(("scenario", name, "keys"), f"The scenario {name!r} has no keys.")
+    own = file.plan.data.keys
+    for key in own:
+        if own.count(key) > 1:
+            raise file.error(("data", "keys"), f"`keys` names {key!r} more than once.")
+    for key in file.plan.data.bands:
+        if key not in keys:
+            raise file.error(
+                ("data", "bands", key), f"{key!r} has bands but is not a key: add it to `keys`."
+            )
+    return keys
+
+
+def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> Microdata:
+    """Return the records; refuse a key of hundreds of numbers unless the plan lists it in codes."""
+    data = file.plan.data
+    fraction = None if isinstance(data.fraction, Varying) else data.fraction
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ManyCategoriesWarning)
+        try:
+            sample = read(source, keys=keys, weights=data.weights, fraction=fraction, **reading)
+        except ColumnNotFoundError as error:
+            raise file.named(error.name, error) from None
+    for one in caught:
+        name = getattr(one.message, "key", "")
+        if name and name not in data.codes:
+            raise file.named(
+                name,
+                (
+                    f"Key {name!r} has {sample.space[name].size:,} distinct numbers, so nearly every"
+                    f" record would be unique. Put it into bands: [data.bands] with {name} = [0, 16, 65]"
+                    f" in a plan. If the numbers are codes, write codes = [{name!r}] under [data]."
+                ),
+            )
+    return sample
+
+
+def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
+    """Refuse columns that the file does not have, or that make no table."""
+    if pair[0] == pair[1]:
+        raise InputError(f"A table needs two columns, not {pair[0]!r} twice.")
+    if sample.origin is None:
+        return
+    frame, named = sample.origin.frame, sample.origin.named
+    for column in pair:
+        if column not in frame.columns:
+            raise ColumnNotFoundError(column, frame.columns, named=named, listed=False)
+        distinct = frame[column].n_unique()
+        if distinct > max(_MANY, len(frame) / 10):
+            raise InputError(
+                f"Column {column!r} has {distinct:,} distinct values, too many for a table."
+            )
+
+
+def file_keys(plan: Plan) -> list[str]:
+    """Return the keys of the file: those that are known, then others that steps depend on."""
+    named = [*plan.data.keys, *(key for one in plan.scenario.values() for key in one.keys)]
+    steps = [*plan.step, *(step for one in plan.candidate for step in one.step)]
+    for step in steps:
+        named += _used(step)
+    if plan.family is not None:
+        named += [plan.family.key, *plan.family.within]
+        named += [plan.family.target] if plan.family.target else []
+    return list(dict.fromkeys(named)) if plan.data.keys or plan.scenario else []
+
+
+def _used(step: StepPlan) -> Iterator[str]:
+    """Yield the keys that a step changes or depends on."""
+    for key in (step.key, *(getattr(step, "keys", None) or ())):
+        yield from () if key is None else [key] if isinstance(key, str) else key
+    yield from getattr(step, "within", ())
+    for value in (getattr(step, "rate", None), getattr(step, "stay", None)):
+        if isinstance(value, Varying):
+            yield from [value.by] if isinstance(value.by, str) else value.by
+
+
+def _sampled(sample: Microdata, fraction: Varying) -> Microdata:
+    return replace(sample, fraction=varying(fraction, sample))
+
+
+def _share(sample: Microdata, population: KeyTable | None) -> float:
+    """Return the share of the population in the file, when no fraction is given."""
+    if population is None:
+        raise PlanError(
+            "The sampling fraction is not given: use --fraction or --weights, or fraction or"
+            " weights under [data] in the plan."
+        )
+    if population.total < len(sample):
+        raise PlanError(
+            f"The population has only {counted(population.total, 'unit')}, the file"
+            f" {counted(len(sample), 'record')}:"
+            " give the population that the file was sampled from."
+        )
+    return len(sample) / population.total
+
+
+def _check_share(sample: Microdata, population: KeyTable) -> None:
+    """Warn when the fraction or weights disagree with the size of the population."""
+    told = len(sample) / population.total
+    given = float(len(sample) / (1 / sample.inclusion(sample.codes)).sum())
+    if not 1 / _OFF < given / told < _OFF:
+        message = (
+            f"The file holds {told:.3g} of the population's units, but the fraction or the weights"
+            f" say {given:.3g}: give the population that the file was sampled from, or correct them."
+        )
+        warnings.warn(message, PopulationMismatchWarning, stacklevel=2)
+
+
+def _errors(file: PlanFile, sample: Microdata) -> Misclassification | None:
+    """Return the errors that the file was recorded with."""
+    if not file.plan.error:
+        return None
+    keys = [one.key for one in file.plan.error]
+    for number, key in enumerate(keys):
+        file.blame(("error", number), lambda key=key: sample.space.index(key))
+        if key in keys[:number]:
+            raise file.error(("error", number), f"{key!r} has two [[error]]s: give one.")
+    matrices = {
+        one.key: file.blame(
+            ("error", number), lambda one=one: matrix_of(one.matrix, one.categories, file.folder)
+        )
+        for number, one in enumerate(file.plan.error)
+    }
+    return Misclassification(matrices)

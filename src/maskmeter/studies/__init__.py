@@ -1,0 +1,1 @@
+"""Studies on invented people: the synthetic census, the demonstration and the paper."""

@@ -1,0 +1,282 @@
+"""The four jobs of a plan: assess a file, protect it, compare candidates, find the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from maskmeter.assessment import Assessment, assess
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.origin import file_hash
+from maskmeter.errors import PlanError, without_warnings
+from maskmeter.evidence.choices import (
+    frontier_ends,
+    map_figure,
+    option_blocks,
+    target_line,
+)
+from maskmeter.evidence.figures import comparison_figures, encoded
+from maskmeter.evidence.overwrite import beside, check_file
+from maskmeter.evidence.pack import (
+    AGENCY_ONLY,
+    Pack,
+    all_or_none,
+    make_private,
+    write_charts,
+    write_pack,
+    write_page,
+    write_private,
+)
+from maskmeter.evidence.provenance import ProvenanceFile, check_repeated, provenance_of
+from maskmeter.evidence.sections import keys_table
+from maskmeter.evidence.settings import Settings
+from maskmeter.mechanism import Misclassification
+from maskmeter.page import Section, Top
+from maskmeter.perturb import Release, protect
+from maskmeter.perturb.step import Step
+from maskmeter.plan import Plan, Task
+from maskmeter.plan.job import OWN_STEPS
+from maskmeter.plan.schema import ErrorPlan, ReportPlan
+from maskmeter.plan.steps import matrix_of, plan_of
+from maskmeter.riskutility import FoundRelease, RiskUtilityMap, compare, find_release
+from maskmeter.riskutility.comparison import UNCHANGED
+from maskmeter.streams import seed_of
+
+Announce: TypeAlias = Callable[[str], object]
+
+STEPS = (
+    "Reading the file",
+    "Protecting the file",
+    "Comparing candidates",
+    "Measuring the risk",
+    "Writing",
+)
+
+
+def settings_of(plan: ReportPlan, *, charts: Any = None, ending: str | None = None) -> Settings:
+    """Return how a plan wants its pack written."""
+    return Settings(plan.title, plan.audience, plan.smallest_count, plan.rates, charts, ending)
+
+
+def run_assess(
+    task: Task,
+    folder: Path,
+    settings: Settings,
+    *,
+    announce: Announce,
+    made: ProvenanceFile | None = None,
+) -> Pack:
+    """Return the pack of a file under its plan: protected if the plan has steps."""
+    seed = _seed(made)
+    if task.candidates:
+        _check_comparable(task, "[[candidate]]")
+    announce(STEPS[1])
+    data: Release | Microdata = task.sample
+    if task.steps:
+        data = protect(task.sample, task.steps, rng=seed)
+    if made is not None and isinstance(data, Release):
+        check_repeated(data, made)
+    options = None
+    if task.candidates:
+        announce(STEPS[2])
+        own = {OWN_STEPS: data} if isinstance(data, Release) else {}
+        options = _compared(task, own, seed, announce)
+    found = _assessed(task, data, announce, options)
+    found = replace(found, options=options, chosen=OWN_STEPS if options and task.steps else "")
+    announce(STEPS[4])
+    return write_pack(found, folder, settings, plan=written_out(task))
+
+
+def run_protect(
+    task: Task, path: Path, *, made: ProvenanceFile | None = None
+) -> tuple[Release, Path]:
+    """Return the release of a file, written with its provenance beside it."""
+    steps = task.steps
+    if not steps:
+        raise PlanError("The plan has no [[step]]: add one to protect the file.")
+    source = None if task.sample.origin is None else task.sample.origin.path
+    seed = _seed(made)
+    target = check_file(path, source, seed=seed)
+    release = protect(task.sample, steps, rng=seed)
+    if made is not None:
+        check_repeated(release, made)
+    with all_or_none(target.parent, source) as unfinished:  # never the one without the other
+        output = unfinished / target.name
+        release.write(output)
+        written = provenance_of(release, plan=written_out(task), source=source, output=output)
+        write_private(unfinished / beside(target).name, encoded(written))
+    return release, beside(path.with_name(target.name))
+
+
+def run_compare(
+    task: Task, folder: Path, settings: Settings, *, seed: int | None, announce: Announce
+) -> tuple[RiskUtilityMap, tuple[Path, ...]]:
+    """Return the risk-utility map of a plan's candidates, and the files that show it."""
+    if not task.candidates:
+        raise PlanError("The plan has no [[candidate]]: add some to compare.")
+    _check_comparable(task, "[[candidate]]")
+    announce(STEPS[2])
+    seed = seed_of(seed)
+    with without_warnings():  # the map keeps what they say
+        own = {OWN_STEPS: protect(task.sample, task.steps, rng=seed)} if task.steps else {}
+    options = _compared(task, own, seed, announce)
+    announce(STEPS[4])
+    line = target_line(options, task.target, _uniques(task))
+    listed = [
+        Section("The candidates", (map_figure(options, target=line), *option_blocks(options))),
+        Section("What was compared", (keys_table(task.sample, task.scenarios or {}),)),
+    ]
+    with all_or_none(folder, None) as unfinished:
+        title = settings.title or "Risk and information loss of the candidates"
+        lead = Top(options.headline, under=frontier_ends(options))
+        write_page(unfinished / "comparison.html", title, lead, listed, AGENCY_ONLY)
+        write_private(unfinished / "comparison.json", encoded(comparison_figures(options)))
+        if settings.charts is not None:
+            write_charts(listed, unfinished, settings.charts)
+        make_private(unfinished / "comparison.html")
+        names = [path.relative_to(unfinished) for path in sorted(unfinished.rglob("*.*"))]
+    return options, tuple(folder / name for name in names)
+
+
+def run_find(
+    task: Task, folder: Path, settings: Settings, *, announce: Announce, seed: int | None = None
+) -> tuple[FoundRelease, Pack]:
+    """Return the release with the least loss that meets the plan's target, and its pack."""
+    target, family = task.target, task.family
+    candidates = {**({OWN_STEPS: task.steps} if task.steps else {}), **task.candidates}
+    if target is None:
+        raise PlanError("The plan has no [target]: give max_share or max_total there.")
+    if family is None and not candidates:
+        raise PlanError("The plan has nothing to choose from: add a [family] or [[candidate]]s.")
+    if family is not None and task.candidates:
+        raise PlanError("The plan has both a [family] and [[candidate]]s: remove one of them.")
+    _check_comparable(task, "[family]" if family else "[[candidate]]")
+    announce(STEPS[2])
+    with without_warnings():  # they are in the verdict and the report
+        found = find_release(
+            task.sample,
+            family=family,
+            candidates=None if family else candidates,
+            max_share=target.share,
+            max_total=target.total,
+            by=target.by,
+            loss=task.tables,
+            measure=task.plan.loss.measure,
+            population=task.population,
+            known=task.scenarios,
+            rng=seed,
+            progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
+        )
+    data = task.sample if found.label == UNCHANGED else found.release
+    assessed = replace(
+        _assessed(task, data, announce, found.tried),
+        options=found.tried,
+        chosen=found.label,
+        choice=found.summary().split("\n")[0],
+    )
+    announce(STEPS[4])
+    steps = () if found.release.provenance is None else found.release.provenance.steps
+    return found, write_pack(assessed, folder, settings, plan=written_out(task, steps))
+
+
+def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
+    """Return a plan that stands alone: its matrices written out, its paths whole."""
+    plan, folder = task.plan, task.file.folder
+    population = plan.data.population
+    data = msgspec.structs.replace(
+        plan.data,
+        population=None if population is None else str((folder / population).resolve()),
+    )
+    errors = []
+    for one in plan.error:
+        matrix = matrix_of(one.matrix, one.categories, folder)
+        names: list[str | float | list[str]] | None = None
+        if matrix.categories is not None:
+            names = [str(name) for name in matrix.categories]
+        errors.append(ErrorPlan(one.key, matrix.P.tolist(), names))
+    return msgspec.structs.replace(
+        plan,
+        data=data,
+        error=errors,
+        step=[plan_of(step) for step in (task.steps if steps is None else steps)],
+        candidate=[
+            msgspec.structs.replace(
+                one, step=[plan_of(step) for step in task.candidates[one.label]]
+            )
+            for one in plan.candidate
+        ],
+    )
+
+
+def check_same_file(file: Path, made: ProvenanceFile) -> None:
+    """Refuse to repeat a release with another file than the one it was made from."""
+    if file.is_file() and file_hash(file) != made.input_hash:
+        raise PlanError(
+            "The release was made from another file: the hash of this file differs from the one in"
+            " the provenance."
+        )
+    if msgspec.json.encode(made.steps) != msgspec.json.encode(made.plan.step):
+        raise PlanError("The provenance was edited: its steps differ from those of its plan.")
+
+
+def _seed(made: ProvenanceFile | None) -> int:
+    """Return the seed of a release that is made again, or one that the system draws."""
+    return seed_of(None if made is None else int(made.seed))
+
+
+def _assessed(
+    task: Task, data: Release | Microdata, announce: Announce, options: RiskUtilityMap | None
+) -> Assessment:
+    """Return the assessment of a file, its loss measured on the tables of its map if it has one."""
+    announce(STEPS[3])
+    return assess(
+        data,
+        scenarios=task.scenarios,
+        population=task.population,
+        misclassification=task.errors,
+        loss=task.tables if options is None else options.tables,
+        measure=task.plan.loss.measure,
+        target=task.target,
+        household=task.plan.data.household,
+        progress=announce,
+    )
+
+
+def _compared(
+    task: Task, releases: dict[str, Release], seed: int, announce: Announce
+) -> RiskUtilityMap:
+    """Return the map of the candidates beside some releases and the file as it is."""
+    bare = Release(task.sample, task.sample, Misclassification({}).on(task.sample))
+    with without_warnings():  # they are in the report
+        return compare(
+            task.sample,
+            task.candidates,
+            releases={UNCHANGED: bare, **releases},
+            loss=task.tables,
+            measure=task.plan.loss.measure,
+            population=task.population,
+            known=task.scenarios,
+            rng=seed,
+            progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
+        )
+
+
+def _uniques(task: Task) -> int | None:
+    """Return how many records of the file are unique on what an intruder knows; None of several."""
+    known = [] if task.scenarios is None else list(task.scenarios.values())
+    if len(known) > 1:
+        return None
+    seen = task.sample.project(known[0]) if known else task.sample
+    return seen.uniques
+
+
+def _check_comparable(task: Task, what: str) -> None:
+    if task.errors is not None:
+        raise PlanError(
+            f"{what} and [[error]] cannot be combined: candidates are compared without recording"
+            " errors. Remove one of them."
+        )

@@ -1,0 +1,518 @@
+"""The evidence: what an assessment finds, what its reports tell to whom, and what a pack keeps together."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import maskmeter as mm
+from maskmeter.errors import without_warnings
+from maskmeter.evidence import assess
+from maskmeter.evidence.figures import Comparison, Figures, encoded, figures
+from maskmeter.evidence.first_screen import top
+from maskmeter.evidence.pack import write_pack
+from maskmeter.evidence.provenance import ProvenanceFile, read_provenance
+from maskmeter.evidence.sections import sections
+from maskmeter.evidence.settings import Settings
+from maskmeter.evidence.wording import NOT_ASSESSED, verdict
+from maskmeter.page import Beside, Figure, Fold, Table
+from maskmeter.plan import Plan
+from maskmeter.riskutility.finding import Target
+from maskmeter.studies.demo import run_demo
+
+KEYS = ["lad", "sex", "age", "ethnicity"]
+SEED = 987_654_321_987
+
+
+@pytest.fixture(scope="module")
+def town():
+    return mm.synthetic_census(size=200_000)
+
+
+@pytest.fixture(scope="module")
+def sample(town):
+    return mm.read(mm.bernoulli_sample(town, fraction=0.02, rng=3), keys=KEYS, fraction=0.02)
+
+
+@pytest.fixture(scope="module")
+def release(sample):
+    aimed = mm.by("ethnicity", {"White British": 0.1}, otherwise=0.9)
+    return mm.Swap("lad", rate=aimed, within=("sex",)).apply(sample, rng=SEED)
+
+
+@pytest.fixture(scope="module")
+def found(release):
+    aimed = {"RS20": mm.Swap("lad", rate=0.2), "RP40": mm.Pram("lad", stay=0.6)}
+    options = mm.compare(release.original, aimed, loss=("lad", "ethnicity"), rng=1)
+    target = Target.of(max_share=0.02)
+    known = assess(release, loss=[("lad", "ethnicity")], target=target)
+    return replace(known, options=options, chosen="RS20")
+
+
+@pytest.fixture(scope="module")
+def parity():
+    """Return a file whose fourth key follows from the other three, as no smaller term can tell."""
+    rng = np.random.default_rng(1)
+    a, b, c = (rng.integers(0, 12, 3000) for _ in range(3))
+    frame = pl.DataFrame({"a": a, "b": b, "c": c, "d": (a + b + c) % 12})
+    return mm.read(frame, keys=frame.columns, fraction=0.05)
+
+
+def texts(listed):
+    """Yield every word of some sections, those in charts too."""
+    for block in blocks_of(listed):
+        yield json.dumps(block.chart.to_dict()) if isinstance(block, Figure) else repr(block)
+
+
+def blocks_of(listed):
+    """Yield the blocks of some sections, folded ones and those beside each other too."""
+    for section in listed:
+        for block in section.blocks:
+            if isinstance(block, Beside):
+                yield from (block.wider, block.other)
+            elif isinstance(block, Fold):
+                yield from block.blocks
+            else:
+                yield block
+
+
+def test_a_scenario_sees_the_release_through_its_keys(release):
+    known = assess(release, scenarios={"near": ["lad", "age"], "all": KEYS})
+    near, whole = known.scenarios
+
+    with without_warnings():  # few are unique on two keys
+        assert near.risk.total == mm.estimate_risk(release.project(["lad", "age"])).total
+    assert whole.risk.total == mm.estimate_risk(release).total
+    assert known.worst is whole
+    left_out = dict(whole.left_out)
+    assert set(left_out) == set(KEYS)
+    assert left_out["lad"].risk == pytest.approx(left_out["lad"].without_error)  # only lad moved
+
+
+def test_the_keys_of_a_scenario_may_be_text_with_commas(release):
+    with without_warnings():
+        known = assess(release, scenarios={"near": "lad, age"}, drop_one=False)
+
+    assert known.worst.keys == ("lad", "age")
+
+
+def test_a_target_must_be_met_by_the_upper_end_in_every_scenario(release):
+    scenarios = {"near": ["lad", "sex"], "all": KEYS}
+    known = assess(release, scenarios=scenarios, drop_one=False)
+    low, high = known.worst.risk.interval
+
+    assert replace(known, target=Target.of(max_total=high + 1)).met
+    between = replace(known, target=Target.of(max_total=(low + high) / 2 + 1))
+    assert not between.met
+    assert between.mark == "met at the estimate only"
+    assert "but not by the upper end of its interval in all." in verdict(between)
+    above = replace(known, target=Target.of(max_total=low / 2))
+    assert above.mark == "not met"
+    assert "is not met in all." in verdict(above)
+    assert known.met is None
+    assert known.mark is None
+
+
+def test_natural_error_is_seen_in_every_scenario(sample):
+    errors = mm.Misclassification({"age": mm.stay_or_move(24, stay=0.8)})
+    plain, wrong = (
+        assess(
+            sample,
+            scenarios={"a": ["age", "ethnicity"], "b": ["lad", "sex"]},
+            misclassification=one,
+        )
+        for one in (None, errors)
+    )
+
+    assert wrong.scenarios[0].risk.total < plain.scenarios[0].risk.total
+    assert wrong.scenarios[1].risk.total == pytest.approx(plain.scenarios[1].risk.total, rel=0.2)
+
+
+def test_the_verdict_is_the_headline(found, release):
+    risk = mm.estimate_risk(release)
+    said = verdict(found)
+
+    assert said.startswith("The target (at most 2% of the sample uniques matched correctly) is")
+    assert (
+        f"About {risk.total:.1f} of {risk.uniques:,} unique records could be matched correctly;"
+        " no record has a better than even chance of a correct match."
+    ) in said
+    assert "Without protection, about" in said
+
+
+def test_a_file_without_uniques_has_a_verdict_and_reports(sample, tmp_path):
+    pack = mm.report(sample.project(["sex"]), tmp_path / "out")
+
+    assert pack.summary().startswith("No record is unique on the keys")
+    assert (tmp_path / "out" / "internal.html").exists()
+
+
+def test_a_file_whose_sampling_is_not_stated_says_so():
+    frame = pl.DataFrame({"a": [1, 1, 2, 3]})
+    sample = mm.read(frame, keys=["a"])
+    said = "".join(texts(sections(assess(sample, population=mm.count(frame, keys=sample.space)))))
+
+    assert "A file of 4 records with 1 key (3 combinations). Sampling: not stated." in said
+
+
+def test_one_unique_record_without_a_target_is_said_in_the_singular():
+    space = mm.KeySpace([mm.Key("a", (1, 2, 3))])
+    original, released = (
+        mm.read(pl.DataFrame({"a": [1, 1, 2, last]}), keys=space, fraction=0.5) for last in (2, 3)
+    )
+    redrawn = mm.Release(original, released, {"a": np.full((3, 3), 1 / 3)})
+    population = mm.count(pl.DataFrame({"a": [1, 1, 1, 1, 2, 2, 2, 2]}), keys=space)
+    with without_warnings():
+        said = "".join(texts(sections(assess(redrawn, population=population))))
+
+    assert "1 unique record has a combination of keys that nobody in the population" in said
+
+
+def test_the_figures_are_the_json_and_follow_their_schema(found):
+    written = encoded(figures(found))
+    schema = msgspec.json.schema(Figures)
+
+    assert msgspec.json.decode(written, type=Figures) == figures(found)
+    assert json.loads(written)["schema_version"] == 1
+    documented = Path(__file__).parents[2] / "docs" / "assessment.schema.json"
+    assert json.loads(documented.read_text(encoding="utf-8")) == json.loads(json.dumps(schema))
+
+
+def test_the_schemas_of_the_other_files_are_documented():
+    docs = Path(__file__).parents[2] / "docs"
+    for name, kind in (("provenance", ProvenanceFile), ("comparison", Comparison)):
+        documented = json.loads((docs / f"{name}.schema.json").read_text(encoding="utf-8"))
+        assert documented == json.loads(json.dumps(msgspec.json.schema(kind)))
+
+
+def test_a_report_has_its_parts_in_order(found):
+    listed = sections(found)
+
+    assert [section.title for section in listed] == [
+        "The risk",
+        "How the file was protected",
+        "What was assessed",
+        "Which keys drive the risk",
+        "The risk of single records",
+        "Information loss",
+        "The releases compared",
+        "The model behind the estimate",
+        "What was not assessed",
+        "Glossary",
+    ]
+    words = "".join(texts(listed))
+    assert all(line in words for line in NOT_ASSESSED)
+    assert "unique records at highest risk" in words
+    assert str(SEED) not in words
+    path = next(s for s in listed if s.title == "The model behind the estimate")
+    table = next(block for block in blocks_of([path]) if isinstance(block, Table))
+    assert table.head[2:4] == ("z1", "z2")
+    assert len(table.rows) == len(found.worst.risk.search.path)
+
+
+def test_the_first_screen_has_the_decision(found):
+    first = top(found)
+
+    assert first.mark == f"Target {found.mark}"
+    facts = {fact.name: fact for fact in first.facts}
+    assert list(facts) == [
+        "Matches before",
+        "Matches after",
+        "Target",
+        "Records changed",
+        "Information loss",
+    ]
+    low, high = found.worst.before.interval
+    assert facts["Matches before"].note.startswith(f"interval {low:.0f} to {high:.0f}")
+    (both,) = first.blocks
+    assert "RS20" in json.dumps(both.wider.chart.to_dict())
+    assert len(both.other.rows) == 3
+    least = min(found.worst.left_out, key=lambda pair: pair[1].risk)
+    assert both.other.rows[0][0] == least[0]
+
+
+def test_without_candidates_the_first_screen_shows_the_risk_before_and_after(found, sample):
+    drawn = json.dumps(top(replace(found, options=None)).blocks[0].wider.chart.to_dict())
+
+    for risk in (found.worst.before, found.worst.risk):
+        assert str(risk.total)[:8] in drawn
+    alone = top(assess(sample))
+    assert alone.mark == ""
+    assert [fact.name for fact in alone.facts] == ["Matches"]
+
+
+def test_a_model_that_does_not_fit_gives_no_number(parity):
+    known = replace(assess(parity, drop_one=False), target=Target.of(max_share=0.02))
+    first = top(known)
+
+    z2 = known.worst.risk.search.goodness.z2
+    assert abs(z2) > 8
+    assert known.mark == "not assessable"
+    assert not known.met
+    assert first.lead.startswith("The risk is not assessable with these keys: the log-linear model")
+    assert f"z2 is {z2:.1f}" in first.lead
+    assert first.mark == "Not assessable"
+    assert first.facts == first.blocks == ()
+    assert "could be matched correctly" not in verdict(known)
+    assert "cannot be checked" in verdict(known)
+    assert not figures(known).scenarios[0].assessable
+
+
+def test_exact_risk_needs_no_model_that_fits(parity):
+    population = mm.count(pl.concat([parity.to_frame()] * 4), keys=parity.space)
+
+    assert assess(parity, population=population, drop_one=False).assessable
+
+
+def test_what_was_done_is_told_with_the_share_that_was_achieved(sample):
+    """One district holds nearly everybody, so that few of the wanted pairs can be made."""
+    frame = sample.to_frame().with_columns(
+        lad=pl.when(pl.int_range(pl.len()) % 40 > 0).then(pl.lit("a")).otherwise(pl.lit("b"))
+    )
+    read = mm.read(frame, keys=KEYS, fraction=0.02)
+    with without_warnings():
+        short = mm.Swap("lad", rate=0.5).apply(read, rng=1)
+    known = assess(short, drop_one=False)
+    share = f"{100 * short.changed.mean():.1f}%"
+    told = next(block for block in blocks_of(sections(known)) if "Swapping" in repr(block))
+
+    assert short.changed.mean() < 0.1
+    assert told.sentences == (
+        f"Swapping of lad: {share} of the records (50% asked for) exchanged it with another record.",
+    )
+    (step,) = figures(known).steps
+    assert step.words == told.sentences[0]
+    assert (step.changed, step.asked) == pytest.approx((short.changed.mean(), 0.5))
+    said = [block.words for block in blocks_of(sections(known)) if getattr(block, "mark", "")]
+    assert any("records were swapped where" in words for words in said)
+    assert any("records were swapped where" in words for words in figures(known).cautions)
+
+
+@given(
+    risks=st.lists(
+        st.sampled_from([0.0, 0.01, 0.05, 0.07, 0.1, 0.15, 0.3, 0.5, 0.6, 1.0]), min_size=1
+    ),
+)
+def test_bands_hold_every_unique(found, risks):
+    risk = replace(found.worst.risk, by_cell=np.array(risks), records=np.arange(len(risks)))
+    bands = replace(found.worst, risk=risk).bands()
+    counts = bands["count"].to_list()
+
+    assert sum(counts) == len(risks)
+    assert (bands["low"][0], bands["high"][-1]) == (0.0, 1.0)
+    assert bands["high"].to_list()[:-1] == bands["low"].to_list()[1:]
+    for low, high, count in bands.iter_rows():
+        assert count == sum(low < one <= high or (low == 0 == one) for one in risks)
+    assert counts[-1] == risk.above(0.5)  # as the verdict counts
+
+
+def test_a_key_that_misleads_is_named(sample):
+    scrambled = mm.Pram("lad", stay=0.05).apply(sample, rng=1)
+    known = assess(scrambled)
+
+    (key, one), *_ = known.worst.better_without
+    assert key == "lad"
+    assert one.risk > known.worst.risk.total
+    assert "An intruder who ignores lad would do better" in verdict(known)
+    assert "An intruder who ignores lad would do better" in top(known).under
+    assert figures(known).scenarios[0].better_without[0] == "lad"
+
+
+def test_agency_files_are_for_their_owner_alone(release, tmp_path):
+    mm.report(release, tmp_path / "out")
+    modes = {path.name: path.stat().st_mode & 0o077 for path in (tmp_path / "out").iterdir()}
+
+    for name in ("provenance.json", "risk_by_record.parquet", "internal.html", "assessment.json"):
+        assert modes[name] == 0, name
+
+
+def test_what_stands_in_the_way_is_found_before_anything_is_moved(release, tmp_path):
+    (tmp_path / "charts").write_text("mine")
+    with pytest.raises(mm.MaskmeterError, match="'charts' is in the way"):
+        mm.report(release, tmp_path, charts="svg")
+    assert [path.name for path in tmp_path.iterdir()] == ["charts"]
+
+
+def test_the_provenance_of_another_release_is_not_overwritten(sample, tmp_path):
+    first, second = (mm.Swap("lad", rate=0.2).apply(sample, rng=seed) for seed in (1, 2))
+    mm.report(first, tmp_path)
+    before = (tmp_path / "provenance.json").read_bytes()
+    mm.report(first, tmp_path)
+    with pytest.raises(mm.MaskmeterError, match="provenance of another release"):
+        mm.report(second, tmp_path)
+
+    assert (tmp_path / "provenance.json").read_bytes() == before
+
+
+def test_many_keys_are_not_left_out_one_by_one(sample, monkeypatch):
+    monkeypatch.setattr("maskmeter.assessment.MOST_KEYS", 3)
+
+    assert assess(sample).worst.left_out == []
+    said = "".join(texts(sections(assess(sample))))
+    assert "Not measured for more than" in said
+    assert "The risk without one key" not in said
+
+
+def test_households_that_show_a_change_are_cautioned_about(sample):
+    frame = sample.to_frame().with_columns(hh=pl.int_range(pl.len()) // 2)
+    read = mm.read(frame, keys=KEYS, fraction=0.02)
+    swapped = mm.Swap("lad", rate=0.2).apply(read, rng=1)
+    said = "".join(texts(sections(assess(swapped, household="hh"))))
+
+    assert "members of a household who differ" in said
+
+
+def test_report_writes_what_it_says(release, tmp_path):
+    pack = mm.report(release, tmp_path / "new" / "out", loss=[("lad", "age")], charts="png")
+
+    assert [path.name for path in pack.files[:6]] == [
+        "protected.parquet",
+        "provenance.json",
+        "risk_by_record.parquet",
+        "assessment.json",
+        "internal.html",
+        "public.html",
+    ]
+    assert all(path.suffix == ".png" for path in pack.files[6:])
+    assert sorted(pack.files) == sorted(p for p in (tmp_path / "new").rglob("*") if p.is_file())
+    assert repr(pack) == f"Pack({str(tmp_path / 'new' / 'out')!r}, {len(pack.files)} files)"
+    made = read_provenance(tmp_path / "new" / "out" / "provenance.json")
+    assert made.seed == str(SEED)
+    assert made.plan.data.keys == KEYS
+    frame = pl.read_parquet(tmp_path / "new" / "out" / "protected.parquet")
+    assert frame.equals(release.released.to_frame())
+
+
+def test_a_release_put_together_by_hand_has_no_provenance(sample, tmp_path):
+    errors = mm.Misclassification({"sex": mm.stay_or_move(2, stay=0.9)}).on(sample)
+    moved = sample.with_codes(errors.draw(sample.codes, rng=1))
+    pack = mm.report(mm.Release(sample, moved, errors), tmp_path / "out")
+
+    assert "provenance.json" not in [path.name for path in pack.files]
+    assert "protected.parquet" in [path.name for path in pack.files]
+
+
+def test_what_a_format_loses_is_kept_with_the_pack(tmp_path):
+    import pyreadstat
+
+    frame = pl.DataFrame({"sex": [1.0, 2.0] * 50, "lad": [float(n % 5) for n in range(100)]})
+    labels = {"sex": {1.0: "Male", 2.0: "Female"}}
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_value_labels=labels)
+    read = mm.read(tmp_path / "a.sav", keys=["sex", "lad"], fraction=0.1)
+    swapped = mm.Swap("lad", rate=0.2).apply(read, rng=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pack = mm.report(swapped, tmp_path / "same")
+    known = assess(swapped)
+    other = write_pack(known, tmp_path / "other", Settings(ending="csv"), plan=Plan())
+
+    assert pack.lost == ()
+    assert "value labels" in other.lost[0]
+    assert (tmp_path / "other" / "protected.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"audience": "all"}, "`audience` must be one of"),
+        ({"smallest_count": 0}, "`smallest_count` must be a whole number"),
+        ({"charts": "gif"}, "`charts` must be one of"),
+        ({"scenarios": {"a": []}}, "'a' must name at least one key"),
+        ({"scenarios": {"a": " , "}}, "'a' must name at least one key"),
+        ({"scenarios": {"a": "lad,lat"}}, "Did you mean 'lad'"),
+        ({"scenarios": {"a": ["lat"]}}, "Did you mean 'lad'"),
+        ({"max_share": 2}, "`max_share` must be a number"),
+        ({"max_share": 0.1, "max_total": 3}, "either `max_share` or `max_total`"),
+        ({"household": "hh"}, "'hh'"),
+        ({"progress": 3}, "`progress` must be a function"),
+    ],
+)
+def test_reports_that_cannot_be_made_leave_nothing(release, tmp_path, options, said):
+    with pytest.raises(mm.MaskmeterError, match=re.escape(said)):
+        mm.report(release, tmp_path / "out", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_to(release, tmp_path):
+    (tmp_path / "file").write_text("x")
+    for folder in (tmp_path / "file", tmp_path / "file" / "out"):
+        with pytest.raises(mm.MaskmeterError, match="Cannot write to"):
+            mm.report(release, folder)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema_version": 1}', "\x00"])
+def test_what_is_no_provenance_is_refused(tmp_path, text):
+    (tmp_path / "p.json").write_text(text)
+    with pytest.raises(mm.MaskmeterError, match="not a provenance"):
+        read_provenance(tmp_path / "p.json")
+    with pytest.raises(mm.MaskmeterError, match="no such file"):
+        read_provenance(tmp_path / "none.json")
+
+
+def test_records_of_all_scenarios_stand_beside_each_other(release):
+    known = assess(release, scenarios={"near": ["lad", "age"], "all": KEYS}, drop_one=False)
+    frame = known.by_record()
+
+    assert frame.columns == [
+        "record",
+        *(f"key {name}" for name in KEYS),
+        "unique",
+        "risk",
+        "risk near",
+        "risk all",
+    ]
+    assert frame["risk"].equals(frame["risk all"].alias("risk"))
+    assert np.array_equal(frame["risk near"], known.scenarios[0].risk.by_record)
+
+
+def test_exact_risk_is_null_for_records_that_are_not_unique(town, release):
+    population = mm.count(town, keys=release.original.space)
+    known = assess(release, population=population, drop_one=False)
+    frame = known.by_record()
+
+    assert frame["risk"].null_count() == (~frame["unique"]).sum()
+    assert [equation for equation, _, _ in known.worst.others] == [
+        "(2.5)",
+        "(2.6)",
+        "(2.7)",
+        "(2.9)",
+    ]
+    assert known.worst.risk.total == mm.exact_risk(release, population).total
+
+
+@pytest.mark.parametrize(
+    ("seed", "guessable"), [(20260131, True), (2**64 - 1, True), (2**64, False)]
+)
+def test_a_seed_that_can_be_guessed_is_a_caution_for_the_agency_alone(
+    sample, tmp_path, seed, guessable
+):
+    pack = mm.report(mm.Swap("lad", rate=0.1).apply(sample, rng=seed), tmp_path)
+    told = {
+        "internal.html": guessable,
+        "assessment.json": guessable,
+        "public.html": False,
+    }
+
+    for name, expected in told.items():
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert ("seed of this release is so small" in text) == expected, name
+        assert str(seed) not in text
+    assert any("trying numbers" in caution for caution in pack.cautions) == guessable
+    assert str(seed) not in " ".join(pack.cautions)
+
+
+def test_the_seed_of_the_demonstration_is_no_caution(tmp_path):
+    story = run_demo(tmp_path, size=20_000)
+
+    assert story.found.release.provenance.seed == 2010
+    assert not any("seed" in caution for caution in story.pack.cautions)

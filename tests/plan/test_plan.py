@@ -1,0 +1,341 @@
+"""Plan files: what they say, where they err, and the starter that a file suggests."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+
+import maskmeter as mm
+from maskmeter.plan import Plan, PlanFile, read_plan, read_task
+from maskmeter.plan.lines import places
+from maskmeter.plan.starter import columns_of, starter, write_starter
+from maskmeter.plan.steps import plan_of, step_of, varying
+
+SECRET = "Qz7canary"
+
+
+@pytest.fixture(scope="module")
+def people(census):
+    return mm.bernoulli_sample(census, fraction=0.02, rng=3)
+
+
+@pytest.fixture
+def survey(people, tmp_path):
+    people.write_csv(tmp_path / "survey.csv")
+    return tmp_path / "survey.csv"
+
+
+def planned(folder, text):
+    path = folder / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+WRONG = [
+    ('[data]\nkeyz = ["a"]', "line 2: [data] has no entry 'keyz'", "Did you mean 'keys'?"),
+    ("[dta]", "line 1: the plan has no entry 'dta'", "Did you mean 'data'?"),
+    ('[data]\n\nfraction = "much"', "line 3: fraction of [data]", "a number or a table, not text"),
+    ('[[step]]\nmethod = "swop"\nkey = "a"', "line 2: method", "'swap' or 'pram', not 'swop'. Did"),
+    ('[[step]]\nkey = "a"', "line 1: [[step]] number 1 needs", "'method' ('swap' or 'pram')"),
+    ('[[step]]\nmethod = "swap"\nkey = "a"', "line 1: [[step]] number 1", "needs an entry 'rate'"),
+    ('[step]\nmethod = "swap"', "line 1: [step] must be a list", "Write it as [[step]]."),
+    ('[loss]\ntables = [["a"]]', "line 2: entry 1 of tables of [loss]", "a list of 2, not of 1"),
+    ('[loss]\nmeasure = "rad"', "line 2: measure of [loss]", "'rcv' or 'worst', not 'rad'. Did"),
+    ('[target]\nby = "lower"', "line 2: by of [target]", "'estimate' or 'upper', not 'lower'"),
+    ("[data.bands]\nage = 3", "an entry of bands of [data]", "must be a list, not a whole number"),
+    ("[report]\nsmallest_count = 2.5", "line 2: smallest_count", "a whole number, not a number"),
+    ('[family]\nkey = "a"\nmethods = ["swp"]', "line 3: entry 1 of methods", "'pram' or 'swap'"),
+    (
+        (
+            '[[candidate]]\nlabel = "a"\nstep = []\n[[candidate]]\nlabel = "b"\n'
+            '[[candidate.step]]\nmethod = "pram"\nkey = "x"\nstya = 1'
+        ),
+        "line 9: [[candidate.step]] number 1 has no entry 'stya'",
+        "Did you mean 'stay'?",
+    ),
+    ("[data]\nkeys = [\n  'a',\n]\nfracton = 1", "line 5", "Did you mean 'fraction'?"),
+    ("[data\nkeys = 1", "line 1: this is not valid TOML", "Put text in quotes"),
+    ("[data]\nkeys = lad", "line 2: this is not valid TOML", "invalid value"),
+    ("[data]\nkeys = [", "line 2: this is not valid TOML", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "where", "what"), WRONG)
+def test_an_error_names_the_file_the_line_and_what_would_work(tmp_path, text, where, what):
+    with pytest.raises(mm.MaskmeterError) as caught:
+        read_plan(planned(tmp_path, text))
+
+    said = str(caught.value)
+    assert said.startswith("plan.toml, ")
+    assert "\n" not in said
+    assert where in said
+    assert what in said
+
+
+def test_files_that_are_no_plan(tmp_path):
+    with pytest.raises(mm.MaskmeterError, match="no such file"):
+        read_plan(tmp_path / "none.toml")
+    with pytest.raises(mm.MaskmeterError, match="it is a directory"):
+        read_plan(tmp_path)
+    (tmp_path / "latin.toml").write_bytes("[data]\n# Größe".encode("latin-1"))
+    with pytest.raises(mm.MaskmeterError, match="text in UTF-8"):
+        read_plan(tmp_path / "latin.toml")
+
+
+def test_lines_are_found_whatever_the_spelling():
+    text = '[data]\n"keys" = [ # [\n "a", "]",\n]\n[data . bands]\nage = {a = "}"}\n[[x]]\n[[x.y]]\nb=1\n[[x]]\n[[x.y]]\n'
+    found = places(text)
+
+    assert found[("data", "keys")] == 2
+    assert found[("data", "bands", "age")] == 6
+    assert found[("x", 0, "y", 0, "b")] == 9
+    assert found[("x", 1, "y", 0)] == 11
+
+
+PLAN = """
+[data]
+keys = ["age", "sex"]
+fraction = {by = "sex", values = {"Male" = 0.01}, otherwise = 0.03}
+
+[scenario.near]
+keys = ["lad", "sex", "age"]
+
+[[step]]
+method = "swap"
+key = "lad"
+rate = {by = ["sex", "ethnicity"], values = {Male = {"White British" = 0.1}}, otherwise = 0.5}
+within = ["marital"]
+
+[[step]]
+method = "pram"
+keys = ["age", "activity"]
+stay = 0.9
+
+[[step]]
+method = "pram"
+key = "marital"
+matrix = "marital.csv"
+invariant = false
+label = "own"
+
+[[error]]
+key = "sex"
+matrix = [[0.99, 0.01], [0.02, 0.98]]
+categories = ["Male", "Female"]
+
+[loss]
+measure = "raad"
+
+[target]
+max_total = 12
+by = "estimate"
+"""
+
+
+@pytest.fixture
+def task(survey, people, tmp_path):
+    names = sorted(people["marital"].unique())
+    P = mm.stay_or_move(len(names), stay=0.95)
+    header = ["marital", *names]
+    rows = [[name, *map(str, row)] for name, row in zip(names, P, strict=True)]
+    text = "\n".join(",".join(row) for row in [header, *rows])
+    (tmp_path / "marital.csv").write_text(text + "\n", encoding="utf-8")
+    return read_task(read_plan(planned(tmp_path, PLAN)), survey)
+
+
+def test_a_plan_becomes_steps_scenarios_errors_and_a_target(task):
+    swap, pram, own = task.steps
+
+    assert task.sample.space.names == ("age", "sex", "lad", "marital", "ethnicity", "activity")
+    assert task.scenarios == {
+        "keys of the plan": ["age", "sex"],
+        "near": ["lad", "sex", "age"],
+    }
+    assert swap.within == ("marital",)
+    assert dict(swap.rate.values) == {("Male", "White British"): 0.1}
+    assert swap.rate.otherwise == 0.5
+    assert pram.targets == (("age",), ("activity",))
+    assert own.label == "own"
+    assert own.matrix.P.diagonal() == pytest.approx(0.95)
+    assert task.errors.matrices[0][1].categories == ("Male", "Female")
+    assert (task.target.total, task.target.by) == (12, "estimate")
+    assert (task.plan.loss.measure, Plan().loss.measure) == ("raad", "worst")
+    male = task.sample.space["sex"].code("Male")
+    pi = task.sample.inclusion(task.sample.codes)
+    assert set(pi[task.sample.codes[:, 1] == male]) == {0.01}
+
+
+def test_steps_are_said_again_as_they_were_read(task):
+    for step in task.steps:
+        again = step_of(
+            msgspec.json.decode(msgspec.json.encode(plan_of(step)), type=type(plan_of(step))),
+            task.sample,
+            task.file.folder,
+        )
+        assert repr(again) == repr(step)
+        assert again == step
+
+
+def test_forbidden_moves_and_crossed_keys_go_there_and_back(task):
+    steps = [
+        mm.Pram("marital", stay=0.8, forbidden=[("Single", "Widowed"), (..., "Married")]),
+        mm.Pram(("sex", "marital"), stay=0.9),
+        mm.Swap(("sex", "marital"), rate=0.1, description="nominal"),
+    ]
+    for step in steps:
+        assert step_of(plan_of(step), task.sample, task.file.folder) == step
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ('method = "swap"\nkey = "lad"\nrate = 1.5', "`rate` must be a number between 0 and 1"),
+        ('method = "pram"\nstay = 0.5', "Give PRAM either `key`"),
+        ('method = "pram"\nkey = "lad"', "needs either `stay` or `matrix`"),
+        ('method = "pram"\nkey = "lad"\nmatrix = "no.csv"', "there is no such file"),
+        ('method = "pram"\nkey = "lad"\nmatrix = "survey.csv"', "must hold a matrix"),
+        (
+            'method = "swap"\nkey = "lad"\nrate = {by = "sex", values = {Mole = 0.1}}',
+            "'Mole' is not",
+        ),
+        (
+            'method = "swap"\nkey = "lad"\nrate = {by = ["sex", "age"], values = {Male = 0.1}}',
+            "tables nested 2 deep",
+        ),
+    ],
+)
+def test_what_a_step_cannot_do_is_put_down_to_its_line(survey, tmp_path, entry, said):
+    text = f'[data]\nkeys = ["lad", "sex", "age"]\nfraction = 0.02\n\n[[step]]\n{entry}\n'
+    task = read_task(read_plan(planned(tmp_path, text)), survey)
+
+    with pytest.raises(mm.MaskmeterError) as caught:
+        _ = task.steps
+    assert str(caught.value).startswith("plan.toml, line ")
+    assert said in str(caught.value)
+
+
+def test_categories_may_be_named_by_their_labels(tmp_path):
+    import pyreadstat
+
+    frame = pl.DataFrame({"sex": [1.0, 2.0] * 50, "lad": [float(n % 5) for n in range(100)]})
+    labels = {"sex": {1.0: "Male", 2.0: "Female"}}
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_value_labels=labels)
+    text = (
+        '[data]\nkeys = ["lad", "sex"]\nfraction = 0.1\n[[step]]\nmethod = "swap"\nkey = "lad"\n'
+        'rate = {by = "sex", values = {"Female" = 0.2, "1" = 0.1}}\n'
+    )
+    task = read_task(read_plan(planned(tmp_path, text)), tmp_path / "a.sav")
+
+    assert dict(task.steps[0].rate.values) == {(2,): 0.2, (1,): 0.1}
+
+
+def test_a_plan_without_keys_or_sampling_says_what_to_give(survey, tmp_path):
+    with pytest.raises(mm.MaskmeterError, match=r"maskmeter plan init survey\.csv"):
+        read_task(PlanFile(Plan()), survey)
+    with pytest.raises(mm.MaskmeterError, match="--fraction or --weights"):
+        read_task(read_plan(planned(tmp_path, '[data]\nkeys = ["sex", "age"]')), survey)
+
+
+def test_a_population_tells_the_fraction(survey, census, people, tmp_path):
+    census.write_parquet(tmp_path / "census.parquet")
+    text = '[data]\nkeys = ["sex", "age"]\npopulation = "census.parquet"'
+    task = read_task(read_plan(planned(tmp_path, text)), survey)
+
+    assert task.population.total == len(census)
+    assert task.sample.fraction == len(people) / len(census)
+
+
+def test_a_number_that_does_not_vary_stays_a_number(task):
+    assert varying(0.2, task.sample) == 0.2
+
+
+def test_the_starter_guesses_and_says_why(tmp_path):
+    records = 400
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "id": [f"{SECRET}{n}" for n in range(records)],
+            "sex": rng.choice(["f", "m"], records),
+            "age": [None if n % 9 == 0 else 20 + n % 2 for n in range(records)],
+            "income": rng.integers(0, 10**6, records) // 3 * 3 + rng.integers(0, 2, records),
+            "street": [f"{SECRET}{n % 190}" for n in range(records)],
+            "country": ["x"] * records,
+            "wgt": rng.uniform(10, 20, records),
+            "hh_id": [n // 3 for n in range(records)],
+        }
+    )
+    roles = {column.name: column.role for column in columns_of(frame, {})}
+
+    assert roles == {
+        "id": "identifier",
+        "sex": "key",
+        "age": "key",
+        "income": "numbers",
+        "street": "many",
+        "country": "constant",
+        "wgt": "weights",
+        "hh_id": "household",
+    }
+    frame.write_csv(tmp_path / "a.csv")
+    write_starter(tmp_path / "a.csv", tmp_path / "plan.toml")
+    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    plan = read_plan(tmp_path / "plan.toml").plan
+    assert plan.data.keys == ["sex", "age"]
+    assert (plan.data.weights, plan.data.household) == ("wgt", "hh_id")
+    assert plan.data.missing == "category"
+    assert SECRET not in text
+    assert '"sex",  # 2 categories' in text
+    assert "records without a value" in text
+    assert "# Lines starting with # are disabled." in text
+    assert "# remove columns an intruder cannot know; add missing ones." in text
+    assert '"street": 190 categories, too many for a key' in text
+    assert '# "income" = [0, 1000, 2000]' in text
+    task = read_task(read_plan(tmp_path / "plan.toml"), tmp_path / "a.csv")
+    assert len(task.sample) == records
+    with pytest.raises(mm.MaskmeterError, match="already exists"):
+        write_starter(tmp_path / "a.csv", tmp_path / "plan.toml")
+    with pytest.raises(mm.MaskmeterError, match="no such directory"):
+        write_starter(tmp_path / "a.csv", tmp_path / "none" / "plan.toml")
+
+
+def test_the_parts_of_a_starter_work_once_they_are_switched_on(survey, tmp_path):
+    write_starter(survey, tmp_path / "plan.toml")
+    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    kept = [
+        line
+        for line in text.splitlines()
+        if not line.startswith(
+            (
+                "# A plan",
+                "# age = [0",
+                "# [data.bands]",
+                '# weights = "w"',
+                "# household",
+                "# population",
+            )
+        )
+    ]
+    on = [
+        line.removeprefix("# ")
+        if line.startswith("# ") and ("=" in line or line[2] == "[")
+        else line
+        for line in kept
+    ]
+    on = [line for line in on if not line.startswith("[data.bands]")]
+    task = read_task(read_plan(planned(tmp_path, "\n".join(on))), survey)
+
+    assert len(task.steps) == 1
+    assert list(task.candidates) == ["swap 20%"]
+    assert task.family.target is not None
+    assert task.tables
+    assert task.target.share == 0.05
+    assert list(task.scenarios) == ["keys of the plan", "neighbour"]
+
+
+def test_a_file_without_anything_to_guess_still_gets_a_starter():
+    text = starter("a.csv", 3, columns_of(pl.DataFrame({"x": [1, 1, 1]}), {}))
+
+    assert "keys = [\n]" in text
+    assert '"x": the same value in every record' in text

@@ -1,0 +1,526 @@
+"""Estimating risk from the sample alone: methods, views, households, cautions and refusals."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import maskmeter as mm
+from maskmeter import errors
+from maskmeter.loglinear import cell_sums, gamma
+from maskmeter.risk import assessed, em, expected, interval
+
+KEYS = ["lad", "sex", "age", "marital"]
+
+
+@pytest.fixture(scope="module")
+def people(census):
+    frame = mm.bernoulli_sample(census, fraction=0.005, rng=3)
+    return frame.with_columns(household=pl.int_range(pl.len()) // 3, w=pl.lit(200.0))
+
+
+@pytest.fixture(scope="module")
+def sample(people):
+    return mm.read(people, keys=["lad", "age", "marital", "ethnicity"], fraction=0.005)
+
+
+@pytest.fixture(scope="module")
+def model(sample):
+    return mm.search_loglinear(sample)
+
+
+@pytest.fixture(scope="module")
+def release(sample):
+    return mm.Pram("lad", stay=0.8).apply(sample, rng=1)
+
+
+def test_without_misclassification_the_total_is_tau2(sample, model):
+    risk = mm.estimate_risk(sample, model)
+
+    assert risk.total == pytest.approx(risk.tau2, rel=1e-9)
+    assert risk.naive == risk.tau2 == model.tau2
+    assert risk.tau1 < risk.tau2 < risk.uniques
+    assert risk.interval[0] < risk.total < risk.interval[1]
+    assert risk.share == risk.total / risk.uniques
+
+
+def test_every_record_has_a_risk(sample, model):
+    risk = mm.estimate_risk(sample, model)
+    _, place, counts = np.unique(
+        sample.space.number(sample.codes), return_inverse=True, return_counts=True
+    )
+    size = counts[place]
+
+    assert risk.by_record.shape == (len(sample),)
+    assert np.all((risk.by_record > 0) & (risk.by_record <= 1 / size + 1e-12))
+    assert np.array_equal(np.flatnonzero(size == 1), risk.records)
+    assert np.array_equal(risk.by_record[risk.records], risk.by_cell)
+    one = mm.fit_loglinear(sample, "independence")
+    with pytest.warns(errors.WeakFitWarning):
+        plain = mm.estimate_risk(sample, one)
+    lam, pi = one.population_mean(sample.codes), np.full(len(sample), 0.005)
+    wanted = gamma.expected_inverse_of(size.astype(float), lam, pi=pi)
+    assert plain.by_record == pytest.approx(wanted)
+
+
+def test_the_average_of_models_is_taken_record_by_record(sample, model):
+    parts = []
+    for one in model.weighted:
+        lam = one.model.population_mean(sample.codes)
+        pi = sample.inclusion(sample.codes)
+        parts.append(one.weight * gamma.expected_inverse(lam, pi=pi, phi=one.phi))
+    risk = mm.estimate_risk(sample, model)
+
+    assert risk.by_cell == pytest.approx(sum(parts)[risk.records])
+
+
+def test_a_matrix_that_changes_nothing_changes_nothing(sample, model):
+    still = mm.Release(sample, sample, {"lad": np.eye(11)})
+    plain = mm.estimate_risk(sample, model)
+
+    for method in ("expected", "paper", "em"):
+        risk = mm.estimate_risk(still, model, method=method, interval="none")
+        # EM refits to 1e-5, and takes gamma cells for Poisson ones.
+        assert risk.total == pytest.approx(plain.total, rel=2e-2 if method == "em" else 1e-6)
+
+
+def test_the_paper_multiplies_by_the_chance_to_stay(release):
+    fitted = mm.search_loglinear(release, counts="released", method="forward")
+    risk = mm.estimate_risk(release, fitted)
+    cells = release.released.codes[risk.records]
+    lam, pi = fitted.nearest.population_mean(cells), np.full(len(cells), 0.005)
+    wanted = release.misclassification.stay(cells) * gamma.expected_inverse(lam, pi=pi, phi=0)
+
+    assert risk.method == "paper"
+    assert risk.by_cell == pytest.approx(wanted)
+    assert risk.total < risk.naive
+
+
+def test_methods_agree_on_what_there_is_to_find(census, population):
+    sample = mm.read(
+        mm.bernoulli_sample(census, fraction=0.01, rng=1), keys=population.space, fraction=0.01
+    )
+    release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
+    exact = mm.exact_risk(release, population).total
+    found = {m: mm.estimate_risk(release, method=m).total for m in ("expected", "paper", "em")}
+
+    assert mm.estimate_risk(release).total == found["expected"]
+    assert len(set(found.values())) == 3
+    for total in found.values():
+        assert total == pytest.approx(exact, rel=0.1)
+
+
+def test_natural_error_is_estimated_as_the_paper_does(sample, model):
+    noise = mm.Misclassification({"lad": mm.stay_or_move(11, stay=0.9)})
+    risk = mm.estimate_risk(sample, model, misclassification=noise)
+    traced_risk = mm.estimate_risk(sample, model, misclassification=noise, method="em")
+
+    assert risk.method == "paper"
+    assert risk.total == pytest.approx(0.9 * model.tau2)
+    assert traced_risk.total == pytest.approx(risk.total, rel=0.15)
+    with pytest.raises(
+        mm.MaskmeterError, match=r'needs the true keys of the sample.*method="paper" or method="em"'
+    ):
+        mm.estimate_risk(sample, model, misclassification=noise, method="expected")
+
+
+def test_many_misclassified_keys_are_estimated_too(sample, model, monkeypatch):
+    keys = {"lad": 11, "age": 24, "marital": 6}
+    noise = mm.Misclassification({k: mm.stay_or_move(n, stay=0.95) for k, n in keys.items()})
+    mechanism = noise.on(sample)
+    release = mm.Release(sample, sample.with_codes(mechanism.draw(sample.codes, rng=1)), mechanism)
+    wanted = mm.estimate_risk(release, model, interval="none")
+    monkeypatch.setattr(expected, "MOST_SOURCES", 100)
+    found = mm.estimate_risk(release, model, interval="none")
+
+    assert found.total == pytest.approx(wanted.total, rel=1e-3)
+    with pytest.raises(mm.MaskmeterError, match=r"may come from 1,584 others.*paper"):
+        mm.estimate_risk(release, method="em")
+    monkeypatch.setattr(assessed, "LARGEST_GRID", 10)
+    with pytest.raises(mm.MaskmeterError, match=r"true cells; at most 10 fit in memory.*paper"):
+        mm.estimate_risk(release, model)
+
+
+def test_em_that_does_not_settle_is_used_as_it_is(release, monkeypatch):
+    monkeypatch.setattr(em, "_MOST_ROUNDS", 1)
+    with pytest.warns(errors.ConvergenceWarning, match="did not converge") as caught:
+        risk = mm.estimate_risk(release, method="em")
+    assert [type(one) for one in risk.cautions].count(errors.ConvergenceWarning) == 1
+    assert [one.filename for one in caught] == [__file__]
+
+
+def test_a_model_of_other_counts_is_refused(release, sample, model):
+    released = mm.search_loglinear(release, counts="released")
+    with pytest.raises(
+        mm.MaskmeterError,
+        match=r'"expected" needs\. Fit it to this file with counts="original"',
+    ):
+        mm.estimate_risk(release, released, method="expected")
+    with pytest.raises(
+        mm.MaskmeterError, match=r'"paper" needs\. Fit it to this file with counts="released"'
+    ):
+        mm.estimate_risk(release, model, method="paper")
+    with pytest.raises(mm.MaskmeterError, match="not a str"):
+        mm.estimate_risk(sample, "independence")
+    assert mm.estimate_risk(release, released).method == "paper"
+    assert mm.estimate_risk(release, model).method == "expected"
+    by_file = mm.search_loglinear(release.released)
+    assert mm.estimate_risk(release, by_file).total == mm.estimate_risk(release, released).total
+
+
+def test_weights_stand_for_the_population(people, sample, model):
+    weighted = mm.read(people, keys=sample.space, weights="w")
+    risk, plain = mm.estimate_risk(weighted), mm.estimate_risk(sample, model)
+
+    assert risk.total == pytest.approx(plain.total, rel=1e-9)
+    assert risk.interval == pytest.approx(plain.interval, rel=1e-6)
+
+
+def test_strata_have_their_own_inclusion_probabilities(people, sample):
+    """A stratum that was sampled whole adds its uniques with certainty."""
+    share = mm.by("lad", {"Eastwick": 1.0}, otherwise=0.005)
+    stratified = mm.read(people, keys=sample.space, fraction=share)
+    with pytest.warns(errors.LargeFractionWarning, match="Up to 100%"):
+        risk = mm.estimate_risk(stratified)
+    whole = people["lad"].to_numpy()[risk.records] == "Eastwick"
+
+    assert risk.by_cell[whole] == pytest.approx(1)
+    assert risk.by_cell[~whole].mean() < 0.6
+
+
+def test_households_are_at_risk_when_a_member_is(people, sample, model):
+    risk = mm.estimate_risk(sample, model, household="household")
+    frame = risk.households()
+    first = 1 - np.prod(1 - risk.by_record[:3])
+
+    assert frame.columns == ["household", "members", "risk"]
+    assert frame["members"].sum() == len(sample)
+    assert frame["household"].to_list() == people["household"].unique(maintain_order=True).to_list()
+    assert frame["risk"][0] == pytest.approx(first)
+    mixed = people.to_pandas().assign(
+        household=[i if i % 2 else str(i) for i in range(len(people))]
+    )
+    alone = mm.read(mixed, keys=sample.space, fraction=0.005)
+    ids = mm.estimate_risk(alone, household="household").households()
+    assert isinstance(ids, pd.DataFrame)
+    assert len(ids) == len(people)
+    assert np.all(risk.by_household >= 0)
+    assert f"of {len(frame):,} are expected to have a member matched" in risk.summary()
+
+
+def test_households_that_cannot_be_told(people, sample, model):
+    with pytest.raises(mm.MaskmeterError, match="Did you mean 'household'"):
+        mm.estimate_risk(sample, model, household="houshold")
+    with pytest.raises(mm.MaskmeterError, match="Name the household column"):
+        mm.estimate_risk(sample, model).households()
+    gaps = people.with_columns(household=pl.when(pl.col("household") > 3).then("household"))
+    holed = mm.read(gaps, keys=sample.space, fraction=0.005)
+    with pytest.raises(mm.MaskmeterError, match=r"12 of .* records have no value for 'household'"):
+        mm.estimate_risk(holed, household="household")
+    for bad, word in ((True, "name of a column"), (["household"], "name of a column")):
+        with pytest.raises(mm.MaskmeterError, match=word):
+            mm.estimate_risk(sample, model, household=bad)
+    listed = people.with_columns(household=pl.lit([1, 2]), hole=pl.lit(float("nan")))
+    lists = mm.read(listed, keys=sample.space, fraction=0.005)
+    with pytest.raises(mm.MaskmeterError, match="dates or booleans, not lists"):
+        mm.estimate_risk(lists, household="household")
+    with pytest.raises(mm.MaskmeterError, match="no value for 'hole'"):
+        mm.estimate_risk(lists, household="hole")
+    bare = mm.Microdata(sample.space, sample.codes, fraction=0.005)
+    with pytest.raises(mm.MaskmeterError, match="do not come from a file or data frame"):
+        mm.estimate_risk(bare, household="household")
+
+
+def test_views(sample, model):
+    risk = mm.estimate_risk(sample, model)
+    words = risk.summary()
+
+    for word in ("Approximate 95 % interval", "above one half", "Unadjusted: tau2", "search over"):
+        assert word in words
+    assert risk.above(0.5) == int((risk.by_cell > 0.5).sum())
+    assert risk.to_frame().columns[-1] == "risk"
+    assert len(risk.to_frame()) == risk.uniques
+    assert risk.plot().to_dict()["title"]["text"] == "Estimated risk"
+    assert "total" in repr(risk)
+    with pytest.raises(mm.MaskmeterError, match="`threshold` must be a number"):
+        risk.above("half")
+    with pytest.raises(ValueError, match="read-only"):
+        risk.by_record[0] = 1
+
+
+def test_pandas_frames_come_back(people, model):
+    frame = people.to_pandas()
+    sample = mm.read(frame, keys=model.nearest.data.space, fraction=0.005)
+    risk = mm.estimate_risk(sample, model, household="household")
+
+    assert isinstance(risk.to_frame(), pd.DataFrame)
+    assert len(risk.households()) == frame["household"].nunique()
+
+
+def test_intervals_by_name(sample, model):
+    plain = mm.estimate_risk(sample, model)
+    drawn = mm.estimate_risk(sample, model, interval="bootstrap", replications=10, rng=1)
+    again = mm.estimate_risk(sample, model, interval="bootstrap", replications=10, rng=1)
+
+    assert mm.estimate_risk(sample, model, interval="none").interval is None
+    assert drawn.interval == again.interval
+    assert drawn.interval[0] < drawn.total < drawn.interval[1]
+    assert drawn.interval != plain.interval
+    single = mm.fit_loglinear(sample, model.terms)
+    with pytest.raises(mm.MaskmeterError, match=r"Give a model from mm\.search_loglinear"):
+        mm.estimate_risk(sample, single, interval="bootstrap")
+    with pytest.raises(mm.MaskmeterError, match="at least 10"):
+        mm.estimate_risk(sample, model, interval="bootstrap", replications=2)
+    low, high = mm.estimate_risk(sample, single).interval
+    assert plain.interval[0] <= low < high <= plain.interval[1]
+
+
+def test_a_weighted_file_can_be_bootstrapped(people, sample):
+    weighted = mm.read(people, keys=sample.space, weights="w")
+    risk = mm.estimate_risk(weighted, interval="bootstrap", replications=10)
+
+    assert risk.interval[0] < risk.total < risk.interval[1]
+
+
+def space_of(*sizes):
+    return mm.KeySpace(mm.Key(f"key{c}", range(size)) for c, size in enumerate(sizes))
+
+
+def test_a_file_without_uniques_has_no_risk():
+    codes = np.repeat([[0, 0], [1, 1], [0, 1]], 20, axis=0)
+    risk = mm.estimate_risk(mm.Microdata(space_of(2, 2), codes, fraction=0.1))
+
+    assert (risk.total, risk.share, risk.uniques, risk.interval) == (0.0, 0.0, 0, (0.0, 0.0))
+    assert np.all(risk.by_record < 0.05)
+
+
+def test_all_records_in_one_cell():
+    sample = mm.Microdata(space_of(3, 2), np.zeros((40, 2), dtype=int), fraction=0.1)
+    risk = mm.estimate_risk(sample)
+
+    assert risk.total == 0
+    assert risk.by_record == pytest.approx(1 / 400, rel=0.1)
+
+
+def test_one_record():
+    with pytest.warns(errors.FewUniquesWarning):
+        risk = mm.estimate_risk(mm.Microdata(space_of(3, 2), [[1, 1]], fraction=0.1))
+
+    assert risk.uniques == 1
+    assert 0 < risk.total < 1
+    with pytest.raises(mm.MaskmeterError, match="no records"):
+        mm.estimate_risk(mm.Microdata(space_of(3, 2), np.zeros((0, 2), int), fraction=0.1))
+
+
+def test_a_whole_population_is_in_the_file_already(people, sample):
+    whole = mm.read(people, keys=sample.space, fraction=1.0)
+    with pytest.warns(errors.LargeFractionWarning, match="Up to 100%"):
+        risk = mm.estimate_risk(whole)
+
+    assert risk.total == pytest.approx(risk.uniques, rel=1e-12)
+    assert risk.interval == pytest.approx((risk.uniques, risk.uniques))
+
+
+def test_few_uniques_and_small_weights_are_cautioned_of(people):
+    small = people[:300].with_columns(w=pl.Series(np.where(np.arange(300) < 7, 0.5, 50.0)))
+    weighted = mm.read(small, keys=["lad", "marital"], weights="w")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        risk = mm.estimate_risk(weighted)
+
+    kinds = {type(caution) for caution in risk.cautions}
+    assert {errors.FewUniquesWarning, errors.SmallWeightWarning} <= kinds
+    assert kinds <= {one.category for one in caught}
+    assert all(one.filename == __file__ for one in caught)
+    assert "7 of 300 weights are below 1" in risk.summary()
+    assert f"only {risk.uniques} sample uniques" in risk.summary()
+
+
+def test_sampling_must_be_known(people):
+    with pytest.raises(mm.MaskmeterError, match="Give `fraction` or `weights`"):
+        mm.estimate_risk(mm.read(people, keys=["lad", "age"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "exact"}, "`method` must be one of"),
+        ({"interval": 0.95}, "`interval` must be one of"),
+        ({"rng": "x", "interval": "bootstrap"}, "`rng` must be"),
+    ],
+)
+def test_options_that_are_none(sample, model, options, message):
+    with pytest.raises(mm.MaskmeterError, match=message):
+        mm.estimate_risk(sample, model, **options)
+
+
+def test_what_is_not_a_file_is_refused():
+    with pytest.raises(mm.MaskmeterError, match="Give a release or a sample"):
+        mm.estimate_risk(pl.DataFrame())
+
+
+def stratified(*, weighted):
+    """One file, told twice: by inclusion probabilities alone, and with weights that are their inverse."""
+    rng = np.random.default_rng(4)
+    space = space_of(4, 5, 4, 3)
+    codes = np.column_stack([rng.integers(0, size, 1500) for size in space.sizes])
+    share = mm.by("key0", {0: 0.5}, otherwise=0.02)
+    weights = np.where(codes[:, 0] == 0, 2.0, 50.0) if weighted else None
+    return mm.Microdata(space, codes, fraction=share, weights=weights)
+
+
+def dense_projection(model):
+    """v2 by a design matrix: the squared length of the projection of the slope, weights mu."""
+    space = model.data.space
+    cells = space.codes(np.arange(space.size))
+    lam, pi = model.at(cells)
+    mu, nu = lam * pi, lam * (1 - pi)
+    slope = -np.exp(-mu) * ((1 - np.exp(-nu)) / nu - np.exp(-nu))
+    columns = []
+    for term in model.means.generators:
+        place = np.ravel_multi_index([cells[:, k] for k in term], [space.sizes[k] for k in term])
+        columns.append(np.eye(int(np.prod([space.sizes[k] for k in term])))[place])
+    X = np.concatenate(columns, axis=1)
+    root = np.sqrt(mu)
+    fitted = X @ np.linalg.lstsq(root[:, None] * X, root * slope)[0]
+    return (mu * fitted**2).sum()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        ["key0:key1", "key0:key2", "key0:key3"],
+        ["key0:key1", "key0:key2", "key1:key2", "key0:key3"],
+        "all-two-way",
+    ],
+)
+def test_the_variance_of_fitted_parameters_is_a_weighted_projection(terms, weighted):
+    model = mm.fit_loglinear(stratified(weighted=weighted), terms, tolerance=1e-9)
+
+    assert interval.fit_variance(model) == pytest.approx(dense_projection(model), rel=2e-3)
+
+
+def test_the_variance_of_fitted_parameters_can_be_had_from_draws(monkeypatch):
+    """A tenth off at most: the cells of a small table are drawn thousands of times each."""
+    data = stratified(weighted=False)
+    exact = interval.fit_variance(mm.fit_loglinear(data, "all-two-way"))
+    monkeypatch.setattr(cell_sums, "MOST_CELLS", 1)
+    model = mm.fit_loglinear(data, "all-two-way")
+
+    assert model.all_cells().draws == cell_sums.DRAWS
+    assert interval.fit_variance(model) == pytest.approx(exact, rel=0.1)
+
+
+def test_the_variance_by_chance_is_that_of_drawn_populations(sample):
+    model = mm.fit_loglinear(sample, "independence")
+    lam, pi = model.at(model.observed.uniques)
+    draws = np.random.default_rng(1).poisson((1 - pi) * lam, (4000, len(lam)))
+    total = (1 / (1 + draws)).sum(axis=1)
+
+    assert interval.chance_variance(model) == pytest.approx(total.var(), rel=0.1)
+    assert interval.standard_error(model) ** 2 == pytest.approx(
+        interval.chance_variance(model)
+        + interval.fit_variance(model)
+        + model.goodness.b2_variance / 4
+    )
+
+
+def test_weights_that_are_inverse_inclusion_change_nothing():
+    plain, weighted = stratified(weighted=False), stratified(weighted=True)
+    terms = ["key0:key1", "key0:key2", "key0:key3"]
+    noise = {"key1": mm.stay_or_move(5, stay=0.7)}
+    found = []
+    for data in (plain, weighted):
+        model = mm.fit_loglinear(data, terms)
+        for method in ("paper", "em"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", mm.MaskmeterWarning)
+                risk = mm.estimate_risk(data, model, misclassification=noise, method=method)
+            found.append([risk.total, *risk.interval])
+
+    assert found[0] == pytest.approx(found[2], rel=1e-6)
+    assert found[1] == pytest.approx(found[3], rel=1e-3)
+
+
+def test_bootstrap_samples_are_drawn_as_the_file_was(seed):
+    for weighted in (False, True):
+        data = stratified(weighted=weighted)
+        model = mm.fit_loglinear(data, "independence")
+        rng = np.random.default_rng(seed)
+        drawn = np.mean(
+            [np.bincount(interval._drawn_sample(model, rng).codes[:, 0]) for _ in range(40)], axis=0
+        )
+        assert drawn == pytest.approx(np.bincount(data.codes[:, 0]), rel=0.05)
+
+
+def test_a_bootstrap_of_a_tiny_file():
+    tiny = mm.Microdata(space_of(3, 3), [[0, 0], [1, 1], [2, 1]], fraction=0.5)
+    with pytest.warns(mm.MaskmeterWarning):
+        risk = mm.estimate_risk(tiny, interval="bootstrap", replications=20)
+
+    assert risk.interval[0] <= risk.total <= risk.interval[1]
+
+
+def test_uniques_that_only_the_release_has():
+    codes = np.array([[0, 0]] * 3 + [[1, 1]] * 3)
+    sample = mm.Microdata(space_of(2, 2), codes, fraction=0.2)
+    moved = sample.with_codes([[0, 1], *codes[1:].tolist()])
+    release = mm.Release(sample, moved, {"key1": mm.stay_or_move(2, stay=0.9)})
+    for kind in ("model", "bootstrap"):
+        with pytest.warns(mm.MaskmeterWarning):
+            risk = mm.estimate_risk(release, interval=kind, replications=10)
+        assert risk.interval[0] <= risk.total <= risk.interval[1]
+
+
+def test_em_has_settled_when_it_says_so(sample, monkeypatch):
+    heavy = mm.Misclassification({"lad": mm.stay_or_move(11, stay=0.4)})
+    moved = sample.with_codes(heavy.on(sample).draw(sample.codes, rng=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+        model = mm.search_loglinear(moved)
+        options = {"misclassification": heavy, "method": "em", "interval": "none"}
+        found = mm.estimate_risk(moved, model, **options).total
+        monkeypatch.setattr(em, "_SETTLED", 1e-5)
+        limit = mm.estimate_risk(moved, model, **options).total
+
+    assert found == pytest.approx(limit, rel=0.01)
+
+
+def test_errors_of_recording_come_before_the_release(sample, census):
+    natural = mm.Misclassification({"age": mm.stay_or_move(24, stay=0.9)})
+    release = mm.Pram("lad", stay=0.8).apply(sample, rng=1)
+    population = mm.count(census, keys=sample.space)
+    both = mm.Misclassification(
+        dict(natural.matrices) | dict(release.misclassification.declared.matrices)
+    )
+    wanted = mm.exact_risk(release.released, population, misclassification=both).total
+
+    assert mm.exact_risk(release, population, misclassification=natural).total == pytest.approx(
+        wanted
+    )
+    risk = mm.estimate_risk(release, misclassification=natural)
+    assert risk.method == "paper"
+    assert risk.total < mm.estimate_risk(release, method="paper").total
+    twice = mm.exact_risk(
+        release, population, misclassification={"lad": mm.stay_or_move(11, stay=0.9)}
+    )
+    assert twice.total < mm.exact_risk(release, population).total
+
+
+def test_a_value_that_is_never_recorded_is_refused(sample):
+    P = np.eye(11)
+    P[:, 5], P[5, 4] = 0, 1
+    for method in ("paper", "em"):
+        with pytest.raises(mm.MaskmeterError, match="'lad' that the misclassification rules out"):
+            mm.estimate_risk(sample, misclassification={"lad": P}, method=method)
+
+
+def test_files_of_a_release_are_sampled_alike(sample):
+    other = mm.Microdata(sample.space, sample.codes, fraction=0.1)
+    with pytest.raises(mm.MaskmeterError, match="same fraction and weights"):
+        mm.Release(sample, other, {})
