@@ -33,7 +33,7 @@ def swaps():
                 return
         before, after = (one.codes.astype(int) for one in (release.original, release.released))
         margins = [np.bincount(c[:, 0] * 2 + c[:, 2], minlength=8) for c in (before, after)]
-        mechanism = release.misclassification
+        mechanism = release.mechanism
         P = mechanism.factors[0].P if mechanism.factors else np.eye(4)[None]
         yield np.abs(margins[0] - margins[1]).max(), np.abs(P.sum(axis=2) - 1).max()
 
@@ -86,7 +86,7 @@ def invariance():
             warnings.simplefilter("ignore", QUIET)
             release = mm.Pram("lad", stay, blend=blend).apply(data, rng=seed)
         p = np.bincount(data.codes[:, 0], minlength=4) / len(data)
-        for factor in release.misclassification.factors:
+        for factor in release.mechanism.factors:
             yield np.abs(p @ factor.P[0] - p).max()
 
     strategies = (
@@ -107,7 +107,7 @@ def draws():
     codes = np.column_stack([lad, rng.integers(0, 2, 1_000_000)])
     step = mm.Pram("lad", mm.by("sex", {0: 0.8, 1: 0.5}))
     release = step.apply(mm.Microdata(space, codes), rng=2010)
-    factor = release.misclassification.factors[0]
+    factor = release.mechanism.factors[0]
     right, wrong = [], []
     for sex in range(2):
         for true in range(4):

@@ -34,7 +34,6 @@ from maskmeter.evidence.pack import (
 from maskmeter.evidence.provenance import ProvenanceFile, check_repeated, provenance_of
 from maskmeter.evidence.sections import keys_table
 from maskmeter.evidence.settings import Settings
-from maskmeter.mechanism import Misclassification
 from maskmeter.page import Section, Top
 from maskmeter.perturb import Release, protect
 from maskmeter.perturb.step import Step
@@ -250,7 +249,7 @@ def _compared(
     task: Task, releases: dict[str, Release], seed: int, announce: Announce
 ) -> RiskUtilityMap:
     """Return the map of the candidates beside some releases and the file as it is."""
-    bare = Release(task.sample, task.sample, Misclassification({}).on(task.sample))
+    bare = Release.unchanged(task.sample)
     with without_warnings():  # they are in the report
         return compare(
             task.sample,

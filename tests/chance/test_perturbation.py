@@ -102,7 +102,7 @@ def test_pram_transitions_follow_the_matrix_of_the_release_and_not_one_off_by_a_
     )
     data = mm.Microdata(space, codes)
     release = mm.Pram("lad", mm.by("sex", {0: 0.8, 1: 0.5})).apply(data, rng=seed)
-    factor = release.misclassification.factors[0]
+    factor = release.mechanism.factors[0]
     for sex, true in product(range(2), range(4)):
         here = (codes[:, 1] == sex) & (codes[:, 0] == true)
         counts = np.bincount(release.released.codes[here, 0], minlength=4)
@@ -163,7 +163,7 @@ def test_tau_of_a_swap_that_is_described_wrongly_is_not_tau_cc(census, populatio
         mm.bernoulli_sample(census, fraction=0.01, rng=1), keys=population, fraction=0.01
     )
     release = mm.Swap("lad", 0.4).apply(sample, rng=1)
-    told = mm.Swap("lad", 0.1).apply(sample, rng=1).misclassification
+    told = mm.Swap("lad", 0.1).apply(sample, rng=1).mechanism
     tau = mm.exact_risk(release.released, population, misclassification=told).total
     known = mm.correctly_classified_risk(release, population).total
 

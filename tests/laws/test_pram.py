@@ -74,7 +74,7 @@ def test_the_matrix_of_a_release_leaves_the_margins_of_every_stratum(data, stay,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RateWarning)
         release = mm.Pram("lad", stay=varying).apply(data, rng=seed)
-    factor = release.misclassification.factors[0]
+    factor = release.mechanism.factors[0]
     stratum = factor.stratum(data.codes)
     for s in range(len(factor.P)):
         p = np.bincount(data.codes[stratum == s, 0], minlength=4) / max(1, (stratum == s).sum())
@@ -104,7 +104,7 @@ def test_forbidden_moves_never_happen(data, leave_margins, seed):
         warnings.simplefilter("ignore", RateWarning)
         release = step.apply(data, rng=seed)
     true, now = data.codes[:, 0], release.released.codes[:, 0]
-    P = release.misclassification.factors[0].P[0]
+    P = release.mechanism.factors[0].P[0]
 
     assert not ((true == 0) & (now == 1)).any()
     assert np.all(now[true == 2] == 2)
@@ -124,13 +124,13 @@ P_LAD = np.bincount(DATA.codes[:, 0]) / len(DATA)
 
 
 def used(step):
-    return step.apply(DATA, rng=1).misclassification.factors[0].P[0]
+    return step.apply(DATA, rng=1).mechanism.factors[0].P[0]
 
 
 def test_the_expected_share_unchanged_is_what_was_asked_for():
     for stay in (0.3, 0.8, 0.95):
         release = mm.Pram("lad", stay=stay).apply(DATA, rng=1)
-        P = release.misclassification.factors[0].P[0]
+        P = release.mechanism.factors[0].P[0]
         assert P_LAD @ P.diagonal() == pytest.approx(stay, abs=1e-12)
         assert release.rates["expected"].to_list() == pytest.approx([1 - stay])
         assert release.rates["achieved"].to_list() == pytest.approx([release.changed.mean()])
@@ -177,7 +177,7 @@ def test_several_keys_are_redrawn_each_on_its_own():
     alone = mm.Pram("lad", stay=0.8, label="pram lad, age").apply(DATA, rng=1)
     lad, age = (release.original.codes[:, c] != release.released.codes[:, c] for c in (0, 3))
 
-    assert [factor.name for factor in release.misclassification.factors] == ["lad", "age"]
+    assert [factor.name for factor in release.mechanism.factors] == ["lad", "age"]
     assert np.array_equal(release.released.codes[:, 0], alone.released.codes[:, 0])
     assert (lad & age).mean() == pytest.approx(lad.mean() * age.mean(), abs=0.02)
     assert release.rates["stratum"].to_list() == ["lad: all records", "age: all records"]
@@ -210,7 +210,7 @@ def test_matrices_are_proper_also_for_categories_that_no_record_has(data, stay, 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RateWarning)
         release = mm.Pram(key, stay).apply(data, rng=1)
-    factor = release.misclassification.factors[0]
+    factor = release.mechanism.factors[0]
     absent = np.bincount(factor.code(data.codes), minlength=factor.size) == 0
 
     assert np.all(factor.P >= 0)
@@ -238,7 +238,7 @@ def test_everybody_moves_where_that_is_possible():
     release = mm.Pram("k", stay=0).apply(data, rng=1)
 
     assert release.changed.all()
-    assert release.misclassification.factors[0].P[0].tolist() == [[0, 1], [1, 0]]
+    assert release.mechanism.factors[0].P[0].tolist() == [[0, 1], [1, 0]]
 
 
 def test_a_matrix_that_leaves_the_margins_is_used_as_it_is():
@@ -249,7 +249,7 @@ def test_a_matrix_that_leaves_the_margins_is_used_as_it_is():
     matrix = np.array([[0.9, 0.1, 0, 0], first, [0, 0.15, 0.75, 0.1], [0, 0, 0.2, 0.8]])
     release = mm.Pram("k", matrix=matrix).apply(data, rng=1)
 
-    assert release.misclassification.factors[0].P[0] == pytest.approx(matrix)
+    assert release.mechanism.factors[0].P[0] == pytest.approx(matrix)
     cycle = np.roll(np.eye(4), 1, axis=1)
     even = mm.Microdata(data.space, (np.arange(40) % 4)[:, None])
     assert mm.Pram("k", matrix=cycle).apply(even, rng=1).changed.all()
@@ -273,7 +273,7 @@ def test_forbidding_one_move_leaves_the_others_to_reach_the_share_asked_for():
         mm.KeySpace([mm.Key("k", range(8))]), np.repeat(np.arange(8), counts)[:, None]
     )
     release = mm.Pram("k", stay=0.7, forbidden=[(0, 1)]).apply(data, rng=1)
-    P = release.misclassification.factors[0].P[0]
+    P = release.mechanism.factors[0].P[0]
 
     assert release.rates["expected"].to_list() == pytest.approx([0.3], abs=1e-6)
     assert P[0, 1] == 0

@@ -78,7 +78,7 @@ def test_keys_that_move_together_keep_their_combinations(data, seed):
 def test_balanced_and_realised_matrices_leave_the_counts_of_every_stratum(data, rate, within, seed):
     for description in ("balanced", "realised"):
         release = swapped(data, mm.Swap("lad", rate, within=within, description=description), seed)
-        mechanism = release.misclassification
+        mechanism = release.mechanism
         occupied = mm.KeyTable.of(SPACE, data.codes)
         stays = mechanism.stay(SPACE.codes(np.arange(SPACE.size)))
         assert np.all((stays >= 0) & (stays <= 1))
@@ -93,7 +93,7 @@ def test_balanced_and_realised_matrices_leave_the_counts_of_every_stratum(data, 
 @given(files(), st.integers(0, 99))
 def test_the_realised_matrix_says_what_was_done(data, seed):
     release = swapped(data, mm.Swap("lad", 0.5, description="realised"), seed)
-    P = release.misclassification.factors[0].P[0]
+    P = release.mechanism.factors[0].P[0]
     true, now = data.codes[:, 0].astype(int), release.released.codes[:, 0]
     moves = np.bincount(true * 4 + now, minlength=16).reshape(4, 4)
 
@@ -140,7 +140,7 @@ def test_a_full_swap_has_diagonals_of_exactly_zero():
     data = mm.Microdata(SPACE, np.column_stack([np.arange(40) % 4, *np.zeros((3, 40), int)]))
     for description in ("balanced", "nominal", "realised"):
         release = mm.Swap("lad", 1.0, description=description).apply(data, rng=1)
-        assert release.misclassification.factors[0].P[0].diagonal().tolist() == [0, 0, 0, 0]
+        assert release.mechanism.factors[0].P[0].diagonal().tolist() == [0, 0, 0, 0]
         assert release.changed.all()
 
 
@@ -150,7 +150,7 @@ def test_the_nominal_matrix_is_the_papers():
         np.column_stack([np.repeat([0, 1, 2, 3], [40, 30, 20, 10]), *np.zeros((3, 100), int)]),
     )
     release = mm.Swap("lad", 0.2, description="nominal").apply(data, rng=1)
-    P = release.misclassification.factors[0].P[0]
+    P = release.mechanism.factors[0].P[0]
 
     assert P[0] == pytest.approx([0.8, 0.2 * 30 / 60, 0.2 * 20 / 60, 0.2 * 10 / 60])
     assert P[3] == pytest.approx([0.2 * 40 / 90, 0.2 * 30 / 90, 0.2 * 20 / 90, 0.8])
@@ -179,7 +179,7 @@ def test_a_dominant_category_is_paired_as_far_as_possible_and_said_so():
 
     assert release.changed.sum() == 20
     assert release.rates["achieved"].to_list() == [0.2]
-    P = release.misclassification.factors[0].P[0]
+    P = release.mechanism.factors[0].P[0]
     assert P[:2, :2] == pytest.approx(np.array([[8 / 9, 1 / 9], [1, 0]]))
 
 

@@ -75,7 +75,7 @@ def test_a_design_is_used_as_it_is():
     design = mm.design_pram(data, "age", stay_at_most=0.8)
     release = design.pram(label="designed").apply(data, rng=1)
 
-    assert release.misclassification.factors[0].P[0] == pytest.approx(design.P)
+    assert release.mechanism.factors[0].P[0] == pytest.approx(design.P)
     assert release.changed.mean() == pytest.approx(design.expected_change, abs=0.05)
     assert design.to_frame().columns == ["category", "share", "stay"]
 
@@ -86,7 +86,7 @@ def test_crossed_keys_can_be_designed():
     release = design.pram().apply(data, rng=1)
 
     assert design.P.shape == (8, 8)
-    assert release.misclassification.factors[0].size == 8
+    assert release.mechanism.factors[0].size == 8
 
 
 def test_a_category_with_nowhere_to_go_is_counted_in_the_message():
@@ -114,7 +114,7 @@ def test_rare_categories_keep_to_their_bounds():
 def test_a_design_for_one_file_leaves_the_margins_of_another():
     design = mm.design_pram(file(10, 20, 30, 40), "age", stay_at_most=0.7)
     other = file(70, 20, 10, 30)
-    P = design.pram().apply(other, rng=1).misclassification.factors[0].P[0]
+    P = design.pram().apply(other, rng=1).mechanism.factors[0].P[0]
     p = np.array([70, 20, 10, 30]) / 130
 
     assert p @ P == pytest.approx(p, abs=1e-12)

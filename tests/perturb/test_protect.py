@@ -29,8 +29,8 @@ def test_steps_on_different_keys_stand_side_by_side():
 
     for column, one in ((3, alone[0]), (0, alone[1])):
         assert np.array_equal(release.released.codes[:, column], one.released.codes[:, column])
-    assert release.misclassification.stay(cells) == pytest.approx(
-        alone[0].misclassification.stay(cells) * alone[1].misclassification.stay(cells)
+    assert release.mechanism.stay(cells) == pytest.approx(
+        alone[0].mechanism.stay(cells) * alone[1].mechanism.stay(cells)
     )
     assert len(release.rates) == 3
 
@@ -50,9 +50,9 @@ def test_two_steps_on_one_key_multiply_their_matrices():
     release = mm.protect(DATA, [first, second], rng=1)
     one = first.apply(DATA, rng=1)
     other = second.apply(one.released, rng=1)
-    P = one.misclassification.factors[0].P[0]
+    P = one.mechanism.factors[0].P[0]
 
-    factor, after = release.misclassification.factors[0], other.misclassification.factors[0]
+    factor, after = release.mechanism.factors[0], other.mechanism.factors[0]
     for sex in range(2):
         wanted = P @ after.P[after.strata[sex]]
         assert factor.P[factor.strata[sex]] == pytest.approx(wanted)
@@ -68,9 +68,7 @@ def test_the_composed_misclassification_is_what_two_steps_do_on_average(seed):
     for run in range(500):
         release = mm.protect(DATA, steps, rng=seed + run)
         moves += np.bincount(true * 4 + release.released.codes[:, 0], minlength=16).reshape(4, 4)
-        expected += (
-            np.bincount(true, minlength=4)[:, None] * release.misclassification.factors[0].P[0]
-        )
+        expected += np.bincount(true, minlength=4)[:, None] * release.mechanism.factors[0].P[0]
     error = np.sqrt(expected)
 
     assert np.all(np.abs(moves - expected) < 6 * error)
@@ -364,12 +362,12 @@ def test_a_mechanism_with_strata_goes_onto_a_file_that_lacks_some():
         [mm.Key("lad", range(4)), *(mm.Key(k, [0, 1]) for k in ("ward", "sex", "age"))]
     )
     other = mm.Microdata(small, [[0, 0, 0, 0], [1, 0, 1, 1]], fraction=0.5)
-    mechanism = mm.Swap("lad", 0.3, within=("age",)).apply(DATA, rng=1).misclassification
+    mechanism = mm.Swap("lad", 0.3, within=("age",)).apply(DATA, rng=1).mechanism
     twice = mm.protect(
         DATA,
         [mm.Swap("lad", 0.2, within=("age",)), mm.Swap("lad", 0.2, within=("sex",), label="z")],
         rng=1,
-    ).misclassification
+    ).mechanism
 
     for one in (mechanism, twice):
         assert np.array_equal(one.on(small).stay(other.codes), one.stay(other.codes))

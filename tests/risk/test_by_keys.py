@@ -114,7 +114,7 @@ def test_every_set_of_keys_can_be_gone_through(census, release):
 
 def check_means(seen, codes, rows):
     """Check that every group of known keys has the mean of its own records' rows."""
-    (factor,) = seen.misclassification.factors
+    (factor,) = seen.mechanism.factors
     own = seen.original.codes
     group, category, checked = factor.stratum(own), factor.code(own), 0
     for stratum in np.unique(group):
@@ -129,18 +129,18 @@ def check_means(seen, codes, rows):
 def test_a_matrix_that_depends_on_keys_outside_a_set_is_averaged_over_the_records(release):
     aimed = mm.Swap("lad", rate=mm.by("ethnicity", {"White British": 0.1}, otherwise=0.5))
     targeted = aimed.apply(release.original, rng=1)
-    codes, whole = targeted.original.codes, targeted.misclassification.factors[0]
+    codes, whole = targeted.original.codes, targeted.mechanism.factors[0]
     rows = whole.P[whole.stratum(codes), whole.code(codes)]
     seen = targeted.project(["lad", "sex"])
 
     assert check_means(seen, codes, rows) == 22
-    assert seen.misclassification.factors[0].by == (1,)  # what is known of sex is used
+    assert seen.mechanism.factors[0].by == (1,)  # what is known of sex is used
     assert len(mm.risk_by_keys(targeted, subsets="all", order=["lad", "sex"]).subsets) == 3
 
 
 def test_what_is_seen_of_keys_that_moved_together_is_their_margin(release):
     together = mm.Swap(("lad", "sex"), rate=0.3).apply(release.original, rng=1)
-    codes, whole = together.original.codes, together.misclassification.factors[0]
+    codes, whole = together.original.codes, together.mechanism.factors[0]
     rows = whole.P[0].reshape(whole.size, *whole.sizes).sum(axis=2)[whole.code(codes)]
 
     assert check_means(together.project(["lad", "age"]), codes, rows) > 100
@@ -153,7 +153,7 @@ def test_keys_that_move_by_the_same_unknown_key_are_seen_to_move_together(releas
     ]
     moved = mm.protect(release.original, both, rng=1)
     codes = moved.original.codes
-    one, other = moved.misclassification.factors
+    one, other = moved.mechanism.factors
     rows = [factor.P[factor.stratum(codes), factor.code(codes)] for factor in (one, other)]
     pairs = (rows[0][:, :, None] * rows[1][:, None, :]).reshape(len(codes), -1)
 

@@ -93,7 +93,7 @@ def test_the_paper_multiplies_by_the_chance_to_stay(release):
     risk = mm.estimate_risk(release, fitted)
     cells = release.released.codes[risk.records]
     lam, pi = fitted.nearest.population_mean(cells), np.full(len(cells), 0.005)
-    wanted = release.misclassification.stay(cells) * gamma.expected_inverse(lam, pi=pi, phi=0)
+    wanted = release.mechanism.stay(cells) * gamma.expected_inverse(lam, pi=pi, phi=0)
 
     assert risk.method == "paper"
     assert risk.by_cell == pytest.approx(wanted)
@@ -495,9 +495,7 @@ def test_errors_of_recording_come_before_the_release(sample, census):
     natural = mm.Misclassification({"age": mm.stay_or_move(24, stay=0.9)})
     release = mm.Pram("lad", stay=0.8).apply(sample, rng=1)
     population = mm.count(census, keys=sample.space)
-    both = mm.Misclassification(
-        dict(natural.matrices) | dict(release.misclassification.declared.matrices)
-    )
+    both = mm.Misclassification(dict(natural.matrices) | dict(release.mechanism.declared.matrices))
     wanted = mm.exact_risk(release.released, population, misclassification=both).total
 
     assert mm.exact_risk(release, population, misclassification=natural).total == pytest.approx(

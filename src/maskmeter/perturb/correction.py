@@ -137,7 +137,7 @@ def _door(
             f"{(swapped & set(names)).pop()!r} was swapped. These estimates and their standard errors hold for PRAM only:"
             " swapping keeps the margins and moves records in pairs."
         )
-    return data.misclassification, data.released
+    return data.mechanism, data.released
 
 
 def _columns(data: Microdata, names: tuple[str, ...]) -> Codes:

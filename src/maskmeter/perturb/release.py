@@ -57,7 +57,7 @@ class Release(InWords):
 
     original: Microdata
     released: Microdata
-    misclassification: Mechanism
+    mechanism: Mechanism
     provenance: Provenance | None = None
     reported: tuple[Rate, ...] = ()
     cautions: tuple[MaskmeterWarning, ...] = ()
@@ -86,10 +86,23 @@ class Release(InWords):
                 "The original and the released file must have the same fraction and weights,"
                 " because they are the same sample."
             )
-        mechanism = as_mechanism(self.misclassification, original.space)
-        object.__setattr__(self, "misclassification", mechanism)
-        if self.provenance is None:  # a release that was put together by hand
+        mechanism = as_mechanism(self.mechanism, original.space)
+        object.__setattr__(self, "mechanism", mechanism)
+        if (
+            self.provenance is None and released is not original
+        ):  # a release that was put together by hand
             self._check_possible(mechanism)
+
+    @classmethod
+    def unchanged(cls, sample: Microdata) -> Release:
+        """Return the release of a file as it is.
+
+        >>> import polars as pl, maskmeter as mm
+        >>> people = mm.read(pl.DataFrame({"sex": ["f", "m"]}), keys=["sex"], fraction=0.1)
+        >>> mm.Release.unchanged(people)
+        Release(2 records, 0 changed, Mechanism())
+        """
+        return cls(sample, sample, Misclassification({}).on(sample))
 
     def _check_possible(self, mechanism: Mechanism) -> None:
         """Refuse a misclassification that cannot have made this release."""
@@ -106,7 +119,7 @@ class Release(InWords):
         """Return sizes and names: no record is shown."""
         return (
             f"Release({counted(len(self.original), 'record')}, {int(self.changed.sum()):,} changed,"
-            f" {self.misclassification!r})"
+            f" {self.mechanism!r})"
         )
 
     @property
@@ -114,6 +127,11 @@ class Release(InWords):
         """Whether each record differs from the original in any key."""
         changed: NDArray[np.bool_] = (self.original.codes != self.released.codes).any(axis=1)
         return changed
+
+    @property
+    def truth(self) -> Microdata:
+        """The true keys of the released records."""
+        return self.original
 
     def summary(self) -> str:
         """Return a short account that names no record."""
@@ -180,7 +198,7 @@ class Release(InWords):
         names = self.original.space.chosen(names)
         original = self.original.project(names)
         seen = seen_through(
-            self.misclassification, names, true=self.original.codes, weights=self.original.weights
+            self.mechanism, names, true=self.original.codes, weights=self.original.weights
         )
         released = original.with_codes(self.released.project(names).codes)
         return Release(original, released, seen.on(original), cautions=self.cautions)

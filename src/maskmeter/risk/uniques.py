@@ -152,9 +152,9 @@ def known_mechanism(
     if not isinstance(data, Release):
         return data, data if errors is None else None, as_mechanism(errors, data.space)
     if errors is None:
-        return data.released, data.original, data.misclassification
+        return data.released, data.original, data.mechanism
     recorded = as_mechanism(errors, data.released.space)
-    return data.released, None, recorded.then(data.misclassification.declared)
+    return data.released, None, recorded.then(data.mechanism.declared)
 
 
 def check_possible(released: Microdata, mechanism: Mechanism) -> None:

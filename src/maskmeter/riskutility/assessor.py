@@ -23,7 +23,6 @@ from maskmeter.errors import (
 from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
 from maskmeter.loss import Loss, information_loss
 from maskmeter.loss.associations import strongest_associations
-from maskmeter.mechanism import Misclassification
 from maskmeter.perturb import Release, protect
 from maskmeter.perturb.step import Step
 from maskmeter.risk import Risk, estimate_risk, exact_risk
@@ -199,7 +198,7 @@ class Assessor:
         listed: Any = steps if isinstance(steps, list | tuple) else [steps]
         with without_warnings():  # the path or the map shows what was achieved
             release = (
-                Release(self.sample, self.sample, Misclassification({}).on(self.sample))
+                Release.unchanged(self.sample)
                 if steps is None
                 else protect(self.sample, listed, rng=seed)
             )
