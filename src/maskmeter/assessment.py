@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,31 +10,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from maskmeter.checks import check_progress
+from maskmeter.checks import Progress, check_choice, check_progress, shown
 from maskmeter.data.frames import decode
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
-from maskmeter.errors import BandsWarning, InputError, MaskmeterWarning, without_warnings
-from maskmeter.loglinear import search_loglinear
+from maskmeter.errors import BandsWarning, Caution, InputError, MaskmeterWarning, warn
 from maskmeter.loss import Loss, Losses, information_loss
-from maskmeter.mechanism import Misclassification, as_mechanism, seen_through
 from maskmeter.perturb import Release
 from maskmeter.plurals import plural
-from maskmeter.risk import (
-    Risk,
-    approximate_risk,
-    correctly_classified_risk,
-    estimate_risk,
-    exact_risk,
-)
-from maskmeter.risk.by_keys import KeyCurve, KeySubset, risk_by_keys
-from maskmeter.risk.known import Formula
-from maskmeter.risk.target import Target, Verdict
-from maskmeter.risk.uniques import check_data
+from maskmeter.risk import Risk
+from maskmeter.risk.by_keys import KeyCurve, KeySubset
+from maskmeter.risk.known import Formula, approximate, correctly_classified
+from maskmeter.risk.target import Outcome, Target, Verdict
+from maskmeter.risk.view import Errors, Known, View, views
 from maskmeter.riskutility import RiskUtilityMap
-from maskmeter.riskutility.assessor import Measure, distance, loss_tables
+from maskmeter.riskutility.assessor import Measure, Tables, distance, loss_tables
 
-ALL_KEYS = "all keys"
 BANDS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the risk of single records
 HALF, FIFTH = 0.5, 0.2
 DRIVING = 3  # keys that are named as those that carry the risk
@@ -47,8 +37,9 @@ _NOTICEABLE = 1.02
 class ScenarioRisk:
     """The risk when an intruder knows some keys, before and after protection.
 
-    `others` are further measures of the same risk, by their equation; `without_one` has the risk
-    with all keys first, then with each of them left out, when that was asked for.
+    `before` is None where nothing was changed. `others` are further measures of the same risk, by
+    their equation; `without_one` has the risk with all keys first, then with each of them left out,
+    when that was asked for.
     """
 
     name: str
@@ -112,7 +103,7 @@ class Assessment:
     options: RiskUtilityMap | None = None
     chosen: str = ""  # which of the options this is
     choice: str = ""  # why it was chosen, in words
-    private: tuple[MaskmeterWarning, ...] = ()  # cautions that only the agency may read
+    private: tuple[Caution, ...] = ()  # cautions that only the agency may read
 
     @property
     def release(self) -> Release | None:
@@ -127,7 +118,7 @@ class Assessment:
     @property
     def original(self) -> Microdata:
         """The file as it was read."""
-        return _original(self.data)
+        return self.data.original if isinstance(self.data, Release) else self.data
 
     @property
     def named(self) -> list[tuple[str, Risk]]:
@@ -149,7 +140,7 @@ class Assessment:
         return max(self.scenarios, key=lambda one: one.risk.total)
 
     @property
-    def cautions(self) -> tuple[MaskmeterWarning, ...]:
+    def cautions(self) -> tuple[Caution, ...]:
         """Cautions about the release, then about the risk in the worst scenario."""
         own = _banded(self.original) if self.release is None else self.release.cautions
         return (*own, *self.worst.risk.cautions)
@@ -168,21 +159,24 @@ class Assessment:
         """Whether the figures of every scenario hold."""
         return all(one.risk.assessable for one in self.scenarios)
 
+    @cached_property
+    def outcome(self) -> Outcome | None:
+        """Whether every scenario meets the target; None without one."""
+        if self.target is None:
+            return None
+        return self.target.decide({one.name: one.risk for one in self.scenarios})
+
     @property
     def mark(self) -> Verdict | None:
         """Whether the target is met, as in the scenario where it is met least; None without one."""
         if not self.assessable:
             return "not assessable"
-        if self.target is None:
-            return None
-        return self.target.verdict(*(one.risk for one in self.scenarios))
+        return None if self.outcome is None else self.outcome.verdict
 
     @property
     def met(self) -> bool | None:
         """Whether every scenario meets the target, by the figure that it asks for."""
-        if self.target is None:
-            return None
-        return self.target.met_by(*(one.risk for one in self.scenarios))
+        return None if self.outcome is None else self.outcome.met
 
     def by_record(self) -> pl.DataFrame:
         """Return a row for each record: its released keys, whether it is unique, and its risks."""
@@ -200,38 +194,39 @@ class Assessment:
         return frame.with_columns(pl.selectors.float().exclude("^key .*$").fill_nan(None))
 
 
-def _banded(data: Microdata) -> tuple[BandsWarning, ...]:
+def _banded(data: Microdata) -> tuple[Caution, ...]:
     """Return the caution that a file which is not written anew still holds its own numbers."""
     reading = {} if data.origin is None else dict(data.origin.reading)
     bands = [name for name in reading.get("bands", {}) if name in data.space.names]
     if not bands:
         return ()
-    message = (
+    text = (
         f"{' and '.join(bands)} {plural(len(bands), 'was', 'were')} assessed in bands: the figures"
         " hold for a file with these bands, not for the file as it is."
     )
-    return (BandsWarning(message),)
+    return (Caution(BandsWarning, text),)
 
 
 def assess(
     data: Release | Microdata,
     *,
-    scenarios: Mapping[str, str | Sequence[str]] | None = None,
+    known: Known = None,
     population: KeyTable | None = None,
-    misclassification: Misclassification | None = None,
-    loss: Sequence[tuple[str, str]] = (),
+    misclassification: Errors = None,
+    loss: Tables = None,
     measure: Measure = "worst",
     target: Target | None = None,
     household: str | None = None,
     drop_one: bool = True,
-    progress: Callable[[str], object] | None = None,
+    progress: Progress | None = None,
 ) -> Assessment:
-    """Return the assessment of a file, or of its release.
+    """Return the assessment of a file, or of its release: risk in every scenario, loss, verdict.
 
     Parameters
     ----------
-    scenarios
-        Named sets of keys that intruders may know; without them, all keys.
+    known
+        The keys that an intruder knows, if not all: a list, or text such as "age,sex". Or several
+        such lists by the names of their scenarios.
     population
         Counts of the true keys: then the risk is exact, else it is estimated.
     misclassification
@@ -239,6 +234,8 @@ def assess(
     loss
         Two-way tables whose information loss is measured, beside those of the three columns that
         each changed key is associated with most.
+    target
+        How much risk is allowed, such as `mm.Target(max_share=0.05)`.
     household
         Column of household numbers, to measure the risk of households too.
     drop_one
@@ -247,145 +244,101 @@ def assess(
     >>> import maskmeter as mm
     >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
     >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05)
-    >>> found = assess(sample, scenarios={"near": ["lad", "age"], "far": ["age", "ethnicity"]})
+    >>> found = mm.assess(sample, known={"near": ["lad", "age"], "far": ["age", "ethnicity"]})
     >>> [one.name for one in found.scenarios], found.worst.name
     (['near', 'far'], 'far')
     """
-    check_data(data)
+    if target is not None and not isinstance(target, Target):
+        raise InputError(f"`target` must be an mm.Target, not {shown(target)}.")
+    check_choice(measure, Measure, name="measure")
     check_progress(progress)
-    announce = progress or (lambda _: None)
-    known = _checked(data, scenarios)
-    if household is not None and population is not None:
-        message = (
+    seen = views(data, known, counts=population, errors=misclassification)
+    found = assessed(
+        data,
+        seen,
+        loss=loss,
+        measure=measure,
+        target=target,
+        household=household,
+        drop_one=drop_one,
+        progress=progress,
+    )
+    already = () if found.release is None else found.release.cautions  # when it was made
+    warn(one for one in (*found.cautions, *found.private) if one not in already)
+    return found
+
+
+def assessed(
+    data: Release | Microdata,
+    seen: Mapping[str, View],
+    *,
+    loss: Tables = None,
+    measure: Measure = "worst",
+    target: Target | None = None,
+    household: str | None = None,
+    drop_one: bool = True,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Return the assessment of a file as some intruders see it, without a warning."""
+    told: list[Caution] = []
+    if household is not None and any(view.counts is not None for view in seen.values()):
+        text = (
             "The risk of households can only be estimated: it is left out when the population is"
             " known."
         )
-        warnings.warn(message, MaskmeterWarning, stacklevel=2)
+        told, household = [Caution(MaskmeterWarning, text, "")], None
     found = []
-    for name, keys in known.items():
-        announce(f"Measuring the risk: {name}")
-        viewed = _View(data, keys, population, misclassification)
-        found.append(viewed.risk(name, household, drop_one=drop_one))
-    announce("Measuring the loss")
+    for number, (name, view) in enumerate(seen.items(), start=1):
+        if progress is not None:
+            progress(f"Measuring the risk: {name}", number, len(seen))
+        found.append(_scenario(name, view, household, drop_one=drop_one))
+    if progress is not None:
+        progress("Measuring the loss", 0, 0)
     release = data if isinstance(data, Release) else None
-    tables = () if release is None else _tables(release, loss)
-    several = len(_original(data).space.names) > 1
+    several = release is not None and len(release.original.space.names) > 1
     return Assessment(
         data,
         tuple(found),
-        tables,
+        () if release is None else _tables(release, loss),
         measure,
         information_loss(release) if several and release is not None else None,
         target,
+        private=tuple(told),
     )
 
 
-def _tables(release: Release, loss: Sequence[tuple[str, str]]) -> tuple[Loss, ...]:
-    """Return the loss of the tables that are named, and of the strongest ones of each changed key."""
-    changed = [key for key, share in release.changed_by_key.items() if share]
-    pairs = loss_tables(list(loss), release.original, changed)
-    return tuple(information_loss(release, rows=rows, columns=columns) for rows, columns in pairs)
+def _scenario(name: str, view: View, household: str | None, *, drop_one: bool) -> ScenarioRisk:
+    """Return the risk before and after protection, then the risk without each key."""
+    risk = view.risk(household=household)
+    protected = view.release.provenance is not None or view.release.mechanism.factors
+    before = view.before().risk() if protected else None
+    without = None
+    if drop_one and len(view.keys) <= MOST_KEYS:
+        bare = None if before is None else before.total
+        whole = KeySubset.of(view, risk, without_error=bare)
+        rest = [KeySubset.of(view.without(key)) for key in view.keys if len(view.keys) > 1]
+        without = KeyCurve((whole, *rest))
+    return ScenarioRisk(name, risk, before, tuple(approximations(view)), without)
 
 
-def _checked(
-    data: Release | Microdata, scenarios: Mapping[str, str | Sequence[str]] | None
-) -> dict[str, list[str]]:
-    """Return the keys of every scenario, in the order of the file."""
-    space = _original(data).space
-    if not scenarios:
-        return {ALL_KEYS: list(space.names)}
-    listed = {name: space.chosen(keys) for name, keys in scenarios.items()}
-    for name, keys in listed.items():
-        if not keys:
-            raise InputError(
-                f"The scenario {name!r} must name at least one key: a list, or text such as 'a,b'."
-            )
-        for key in keys:
-            space.index(key)
-    return {name: [key for key in space.names if key in keys] for name, keys in listed.items()}
-
-
-@dataclass(frozen=True)
-class _View:
-    """A file as someone sees it who knows some of its keys."""
-
-    data: Release | Microdata
-    keys: list[str]
-    population: KeyTable | None
-    misclassification: Misclassification | None
-
-    @property
-    def whole(self) -> bool:
-        return self.keys == list(_original(self.data).space.names)
-
-    @cached_property
-    def seen(self) -> Release | Microdata:
-        return self.data if self.whole else self.data.project(self.keys)
-
-    @cached_property
-    def counts(self) -> KeyTable | None:
-        return None if self.population is None else self.population.project(self.keys)
-
-    @cached_property
-    def errors(self) -> Misclassification | None:
-        if self.misclassification is None:
-            return None
-        original = _original(self.data)
-        mechanism = as_mechanism(self.misclassification, original.space)
-        return seen_through(mechanism, self.keys, true=original.codes, weights=original.weights)
-
-    def risk(self, name: str, household: str | None, *, drop_one: bool) -> ScenarioRisk:
-        """Return the risk before and after protection, exact if the population is known."""
-        with without_warnings():  # what they say is among the cautions
-            without = self._without_one() if drop_one and len(self.keys) <= MOST_KEYS else None
-            if self.counts is None:
-                risk, before = _estimates(self.seen, self.errors, household)
-                return ScenarioRisk(name, risk, before, (), without)
-            risk = exact_risk(self.seen, self.counts, misclassification=self.errors)
-            bare = None
-            if isinstance(self.seen, Release):
-                bare = exact_risk(self.seen.original, self.counts, misclassification=self.errors)
-            others = approximations(self.seen, self.counts, self.errors)
-            return ScenarioRisk(name, risk, bare, others, without)
-
-    def _without_one(self) -> KeyCurve:
-        return risk_by_keys(
-            self.seen, self.counts, subsets="drop-one", misclassification=self.errors
-        )
-
-
-def _estimates(
-    seen: Release | Microdata, errors: Misclassification | None, household: str | None
-) -> tuple[Risk, Risk | None]:
-    """Return the estimated risk, and that before protection when there was any."""
-    original = _original(seen)
-    model = None if errors is not None else search_loglinear(original)  # for before and after
-    risk = estimate_risk(seen, model, misclassification=errors, household=household)
-    if not isinstance(seen, Release):
-        return risk, None
-    return risk, estimate_risk(original, model, misclassification=errors)
-
-
-def approximations(
-    seen: Release | Microdata, counts: KeyTable, errors: Misclassification | None = None
-) -> tuple[tuple[str, str, Risk], ...]:
-    """Return the paper's approximations beside the exact risk."""
-    if not isinstance(seen, Release) and errors is None:
-        return ()
+def approximations(view: View) -> Iterator[tuple[str, str, Risk]]:
+    """Yield the paper's approximations beside the exact risk."""
+    if view.population is None or not view.mechanism.factors:
+        return
     named: tuple[tuple[Formula, str], ...] = (
         ("2.5", "approximation, small fraction"),
         ("2.6", "approximation, small error rate"),
         ("2.7", "approximation, diagonal only"),
     )
-    found: list[tuple[str, str, Risk]] = []
     for formula, words in named:
-        near = approximate_risk(seen, counts, formula=formula, misclassification=errors)
-        found.append((f"({formula})", "does not apply here" if near.negative else words, near))
-    if isinstance(seen, Release) and errors is None:
-        right = correctly_classified_risk(seen, counts)
-        found.append(("(2.9)", "tau*_CC, knowing who moved", right))
-    return tuple(found)
+        near = approximate(view.uniques, formula, "expected")
+        yield f"({formula})", "does not apply here" if near.negative else words, near
+    if view.sight.truth is not None:
+        yield "(2.9)", "tau*_CC, knowing who moved", correctly_classified(view.uniques)
 
 
-def _original(data: Release | Microdata) -> Microdata:
-    return data.original if isinstance(data, Release) else data
+def _tables(release: Release, loss: Tables) -> tuple[Loss, ...]:
+    """Return the loss of the tables that are named, and of the strongest ones of each changed key."""
+    changed = [key for key, share in release.changed_by_key.items() if share]
+    pairs = loss_tables(loss, release.original, changed)
+    return tuple(information_loss(release, rows=rows, columns=columns) for rows, columns in pairs)

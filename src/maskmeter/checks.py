@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
-from typing import Any, TypeGuard, get_args
+from typing import Any, TypeAlias, TypeGuard, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from maskmeter.errors import DuplicateColumnError, InputError, WeightError
+
+Progress: TypeAlias = Callable[[str, int, int], object]  # stage, done, of (0 where unknown)
 
 
 def locked(values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
@@ -92,7 +94,9 @@ def check_list(value: object, *, name: str) -> list[Any]:
 def check_progress(value: object) -> None:
     """Raise unless `progress` is callable."""
     if value is not None and not callable(value):
-        raise InputError(f"`progress` must be a function of one argument, not {shown(value)}.")
+        raise InputError(
+            f"`progress` must be a function of a stage, how much is done and of how much, not {shown(value)}."
+        )
 
 
 def is_pair(given: object) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from maskmeter.plurals import counted, plural
@@ -118,6 +119,36 @@ def without_warnings(kind: type[MaskmeterWarning] = MaskmeterWarning) -> Iterato
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kind)
         yield
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Why a result may mislead: a kind of warning, what the agency reads and what the public may read.
+
+    The public reads the description of the kind unless it is given another text, or "" for nothing.
+
+    >>> Caution(MaskmeterWarning, "2 of 9 records found no partner.").public_text
+    'The result was computed, but it may mislead.'
+    """
+
+    kind: type[MaskmeterWarning]
+    text: str
+    public_text: str = None  # type: ignore[assignment] # filled in below
+
+    def __post_init__(self) -> None:
+        """Take the description of the kind where the public has no text of its own."""
+        if self.public_text is None:
+            object.__setattr__(self, "public_text", str(self.kind.__doc__))
+
+    def __str__(self) -> str:
+        """Return what the agency reads."""
+        return self.text
+
+
+def warn(cautions: Iterable[Caution], *, stacklevel: int = 3) -> None:
+    """Warn the caller of a public function of each caution in its result."""
+    for caution in cautions:
+        warnings.warn(caution.text, caution.kind, stacklevel=stacklevel)
 
 
 class FormatWarning(MaskmeterWarning):

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from maskmeter.assessment import Assessment, assess
+from maskmeter.assessment import Assessment, assessed
+from maskmeter.checks import Progress
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.origin import file_hash
 from maskmeter.errors import PlanError, without_warnings
@@ -41,8 +42,10 @@ from maskmeter.plan import Plan, Task
 from maskmeter.plan.job import OWN_STEPS
 from maskmeter.plan.schema import ErrorPlan, ReportPlan
 from maskmeter.plan.steps import matrix_of, plan_of
-from maskmeter.riskutility import FoundRelease, RiskUtilityMap, compare, find_release
-from maskmeter.riskutility.comparison import UNCHANGED
+from maskmeter.riskutility import FoundRelease, RiskUtilityMap
+from maskmeter.riskutility.assessor import Assessor, perturbed_keys
+from maskmeter.riskutility.comparison import UNCHANGED, mapped
+from maskmeter.riskutility.finding import found_release
 from maskmeter.streams import seed_of
 
 Announce: TypeAlias = Callable[[str], object]
@@ -71,8 +74,6 @@ def run_assess(
 ) -> Pack:
     """Return the pack of a file under its plan: protected if the plan has steps."""
     seed = _seed(made)
-    if task.candidates:
-        _check_comparable(task, "[[candidate]]")
     announce(STEPS[1])
     data: Release | Microdata = task.sample
     if task.steps:
@@ -117,7 +118,6 @@ def run_compare(
     """Return the risk-utility map of a plan's candidates, and the files that show it."""
     if not task.candidates:
         raise PlanError("The plan has no [[candidate]]: add some to compare.")
-    _check_comparable(task, "[[candidate]]")
     announce(STEPS[2])
     seed = seed_of(seed)
     with without_warnings():  # the map keeps what they say
@@ -153,25 +153,18 @@ def run_find(
         raise PlanError("The plan has nothing to choose from: add a [family] or [[candidate]]s.")
     if family is not None and task.candidates:
         raise PlanError("The plan has both a [family] and [[candidate]]s: remove one of them.")
-    _check_comparable(task, "[family]" if family else "[[candidate]]")
     announce(STEPS[2])
-    with without_warnings():  # they are in the verdict and the report
-        found = find_release(
-            task.sample,
-            family=family,
-            candidates=None if family else candidates,
-            max_share=target.share,
-            max_total=target.total,
-            by=target.by,
-            loss=task.tables,
-            measure=task.plan.loss.measure,
-            population=task.population,
-            known=task.scenarios,
-            rng=seed,
-            progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
-        )
+    changed = [family.key] if family else perturbed_keys(task.sample, candidates)
+    found = found_release(
+        _assessor(task, changed),
+        target,
+        family=family,
+        candidates=None if family else candidates,
+        seed=seed_of(seed),
+        progress=_named(announce),
+    )
     data = task.sample if found.label == UNCHANGED else found.release
-    assessed = replace(
+    chosen = replace(
         _assessed(task, data, announce, found.tried),
         options=found.tried,
         chosen=found.label,
@@ -179,7 +172,7 @@ def run_find(
     )
     announce(STEPS[4])
     steps = () if found.release.provenance is None else found.release.provenance.steps
-    return found, write_pack(assessed, folder, settings, plan=written_out(task, steps))
+    return found, write_pack(chosen, folder, settings, plan=written_out(task, steps))
 
 
 def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
@@ -232,36 +225,36 @@ def _assessed(
 ) -> Assessment:
     """Return the assessment of a file, its loss measured on the tables of its map if it has one."""
     announce(STEPS[3])
-    return assess(
+    seen = task.views
+    if isinstance(data, Release):
+        seen = {name: view.with_release(data) for name, view in seen.items()}
+    return assessed(
         data,
-        scenarios=task.scenarios,
-        population=task.population,
-        misclassification=task.errors,
+        seen,
         loss=task.tables if options is None else options.tables,
         measure=task.plan.loss.measure,
         target=task.target,
         household=task.plan.data.household,
-        progress=announce,
+        progress=lambda stage, _done, _of: announce(stage),
     )
+
+
+def _assessor(task: Task, changed: Sequence[str]) -> Assessor:
+    measure = task.plan.loss.measure
+    return Assessor.of(task.sample, task.views, changed, loss=task.tables, measure=measure)
 
 
 def _compared(
     task: Task, releases: dict[str, Release], seed: int, announce: Announce
 ) -> RiskUtilityMap:
     """Return the map of the candidates beside some releases and the file as it is."""
-    bare = Release.unchanged(task.sample)
-    with without_warnings():  # they are in the report
-        return compare(
-            task.sample,
-            task.candidates,
-            releases={UNCHANGED: bare, **releases},
-            loss=task.tables,
-            measure=task.plan.loss.measure,
-            population=task.population,
-            known=task.scenarios,
-            rng=seed,
-            progress=lambda point: announce(f"{STEPS[2]}: {point.label}"),
-        )
+    candidates = {UNCHANGED: None, **releases, **task.candidates}
+    changed = perturbed_keys(task.sample, {**releases, **task.candidates})
+    return mapped(_assessor(task, changed), candidates, [seed], _named(announce))
+
+
+def _named(announce: Announce) -> Progress:
+    return lambda label, _done, _of: announce(f"{STEPS[2]}: {label}")
 
 
 def _uniques(task: Task) -> int | None:
@@ -271,11 +264,3 @@ def _uniques(task: Task) -> int | None:
         return None
     seen = task.sample.project(known[0]) if known else task.sample
     return seen.uniques
-
-
-def _check_comparable(task: Task, what: str) -> None:
-    if task.errors is not None:
-        raise PlanError(
-            f"{what} and [[error]] cannot be combined: candidates are compared without recording"
-            " errors. Remove one of them."
-        )

@@ -402,7 +402,11 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
     assert best.returncode == 0, best.stderr
     chosen = json.loads(best.stdout)
     found = mm.find_release(
-        sample, candidates=steps, max_total=allowed, loss=("lad", "ethnicity"), rng=DRAWN
+        sample,
+        candidates=steps,
+        target=mm.Target(max_total=allowed),
+        loss=("lad", "ethnicity"),
+        rng=DRAWN,
     )
     assert found.label == "pram 40%"
     assert (chosen["chosen"], chosen["target"]["met"]) == (found.label, True)

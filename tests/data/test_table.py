@@ -129,7 +129,7 @@ def test_some_keys_may_be_chosen_by_text_with_commas():
             part = whole.project(text)
             assert (part if whole is sample.space else part.space).names == names
         assert release.project(text).released.space.names == names
-        curve = mm.risk_by_keys(release, table, order=text)
+        curve = mm.risk_by_keys(release, table, known=text)
         assert curve.subsets[-1].keys == names
 
 
@@ -147,7 +147,10 @@ def test_what_an_intruder_knows_may_be_text_with_commas():
     for text, listed in (
         ("income, gross", ["income, gross"]),
         ("age,sex", ["age", "sex"]),
-        (["age,sex", ["income, gross", "age"]], [["age", "sex"], ["income, gross", "age"]]),
+        (
+            {"one": "age,sex", "two": ["income, gross", "age"]},
+            {"one": ["age", "sex"], "two": ["income, gross", "age"]},
+        ),
     ):
         assert maps(text).equals(maps(listed))
     with pytest.raises(mm.MaskmeterError, match="No key named 'seks'"):

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import maskmeter as mm
-from maskmeter.errors import without_warnings
+from maskmeter.errors import ModelWarning, without_warnings
 from maskmeter.evidence import assess
 from maskmeter.evidence.figures import Comparison, Figures, encoded, figures
 from maskmeter.evidence.first_screen import top
@@ -54,7 +54,7 @@ def release(sample):
 def found(release):
     aimed = {"RS20": mm.Swap("lad", rate=0.2), "RP40": mm.Pram("lad", stay=0.6)}
     options = mm.compare(release.original, aimed, loss=("lad", "ethnicity"), rng=1)
-    target = Target.of(max_share=0.02)
+    target = Target(max_share=0.02)
     known = assess(release, loss=[("lad", "ethnicity")], target=target)
     return replace(known, options=options, chosen="RS20")
 
@@ -87,7 +87,7 @@ def blocks_of(listed):
 
 
 def test_a_scenario_sees_the_release_through_its_keys(release):
-    known = assess(release, scenarios={"near": ["lad", "age"], "all": KEYS})
+    known = assess(release, known={"near": ["lad", "age"], "all": KEYS})
     near, whole = known.scenarios
 
     with without_warnings():  # few are unique on two keys
@@ -101,22 +101,22 @@ def test_a_scenario_sees_the_release_through_its_keys(release):
 
 def test_the_keys_of_a_scenario_may_be_text_with_commas(release):
     with without_warnings():
-        known = assess(release, scenarios={"near": "lad, age"}, drop_one=False)
+        known = assess(release, known={"near": "lad, age"}, drop_one=False)
 
     assert known.worst.keys == ("lad", "age")
 
 
 def test_a_target_must_be_met_by_the_upper_end_in_every_scenario(release):
     scenarios = {"near": ["lad", "sex"], "all": KEYS}
-    known = assess(release, scenarios=scenarios, drop_one=False)
+    known = assess(release, known=scenarios, drop_one=False)
     low, high = known.worst.risk.interval
 
-    assert replace(known, target=Target.of(max_total=high + 1)).met
-    between = replace(known, target=Target.of(max_total=(low + high) / 2 + 1))
+    assert replace(known, target=Target(max_total=high + 1)).met
+    between = replace(known, target=Target(max_total=(low + high) / 2 + 1))
     assert not between.met
     assert between.mark == "met at the estimate only"
     assert "but not by the upper end of its interval in all." in verdict(between)
-    above = replace(known, target=Target.of(max_total=low / 2))
+    above = replace(known, target=Target(max_total=low / 2))
     assert above.mark == "not met"
     assert "is not met in all." in verdict(above)
     assert known.met is None
@@ -128,7 +128,7 @@ def test_natural_error_is_seen_in_every_scenario(sample):
     plain, wrong = (
         assess(
             sample,
-            scenarios={"a": ["age", "ethnicity"], "b": ["lad", "sex"]},
+            known={"a": ["age", "ethnicity"], "b": ["lad", "sex"]},
             misclassification=one,
         )
         for one in (None, errors)
@@ -252,7 +252,9 @@ def test_without_candidates_the_first_screen_shows_the_risk_before_and_after(fou
 
 
 def test_a_model_that_does_not_fit_gives_no_number(parity):
-    known = replace(assess(parity, drop_one=False), target=Target.of(max_share=0.02))
+    with pytest.warns(ModelWarning) as warned:
+        known = assess(parity, drop_one=False, target=Target(max_share=0.02))
+    assert "not assessable with these keys" in str(warned[0].message)
     first = top(known)
 
     z2 = known.worst.risk.search.goodness.z2
@@ -460,7 +462,7 @@ def test_what_is_no_provenance_is_refused(tmp_path, text):
 
 
 def test_records_of_all_scenarios_stand_beside_each_other(release):
-    known = assess(release, scenarios={"near": ["lad", "age"], "all": KEYS}, drop_one=False)
+    known = assess(release, known={"near": ["lad", "age"], "all": KEYS}, drop_one=False)
     frame = known.by_record()
 
     assert frame.columns == [

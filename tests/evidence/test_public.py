@@ -42,13 +42,12 @@ def world(number):
         bare = mm.Release(sample, sample, mm.Misclassification({}).on(sample))
         options = mm.compare(
             sample,
-            tried,
-            releases={"no protection": bare},
+            {"no protection": bare, **tried},
             loss=("area", "job"),
             population=population,
             rng=1,
         )
-    return replace(found, options=options, target=Target.of(max_share=0.1))
+    return replace(found, options=options, target=Target(max_share=0.1))
 
 
 @pytest.fixture(scope="module")

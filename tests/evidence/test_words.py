@@ -50,7 +50,7 @@ def test_one_of_a_thing_is_said_in_the_singular(sample):
         risk = mm.estimate_risk(sample)
         search = mm.search_loglinear(sample)
         loss = mm.information_loss(mm.Release(sample, sample, {}))
-        curve = mm.risk_by_keys(sample, mm.count(sample.to_frame(), keys="age"), order=["age"])
+        curve = mm.risk_by_keys(sample, mm.count(sample.to_frame(), keys="age"), known=["age"])
     said = [
         risk.summary(),
         search.summary(),
@@ -60,13 +60,13 @@ def test_one_of_a_thing_is_said_in_the_singular(sample):
         repr(curve),
         curve.summary(),
         repr(mm.by("sex", {"f": 0.1}, otherwise=0.2)),
-        str(Target.of(max_total=1)),
+        str(Target(max_total=1)),
         str(MissingValuesError("age", missing=1, records=1)),
         *map(str, risk.cautions),
     ]
 
     assert "among 1 sample unique (" in risk.summary()
-    assert str(Target.of(max_total=1)) == "at most 1 correct match"
+    assert str(Target(max_total=1)) == "at most 1 correct match"
     assert not [text for text in said if FIXED.search(text)]
 
 

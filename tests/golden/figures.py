@@ -197,7 +197,7 @@ def _found(world: World, model: Any) -> dict[str, Any]:
     found = mm.find_release(
         world.sample,
         family=world.family,
-        max_share=world.max_share,
+        target=mm.Target(max_share=world.max_share),
         loss=world.table,
         **({"population": world.population} if exact else {"model": model}),
         rng=SEED,

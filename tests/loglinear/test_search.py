@@ -254,7 +254,7 @@ def test_a_search_that_reaches_its_limit_of_terms_says_so():
     # estimate_risk, plans and commands have no such option.
     with pytest.warns(errors.ModelWarning) as caught:
         risk = mm.estimate_risk(sample, found)
-    (caution,) = [one for one in risk.cautions if isinstance(one, errors.ExhaustedSearchWarning)]
+    (caution,) = [one for one in risk.cautions if one.kind is errors.ExhaustedSearchWarning]
     assert str(caution).startswith(said)
     assert str(caution).endswith("Use coarser or fewer keys.")
     assert not [one for one in caught if "most_terms" in str(one.message)]

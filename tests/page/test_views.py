@@ -60,12 +60,14 @@ def results(world, tmp_path_factory):
             "Linkage": mm.linkage_probability(release, population),
             "LinkageTrial": mm.linkage_trial(release, population, rng=1),
             "LogLinear": mm.fit_loglinear(sample, "independence"),
-            "LoglinearSearch": search,
+            "LogLinearSearch": search,
             "Loss": mm.information_loss(release, rows="lad", columns="age"),
             "Losses": mm.information_loss(release),
             "RegressionLoss": mm.regression_loss(release, "income", ["lad"]),
             "RiskUtilityMap": mm.compare(sample, candidates, **asked),
-            "FoundRelease": mm.find_release(sample, candidates=candidates, max_share=1, **asked),
+            "FoundRelease": mm.find_release(
+                sample, candidates=candidates, target=mm.Target(max_share=1), **asked
+            ),
             "KeyCurve": mm.risk_by_keys(release, population),
             "ValidationStudy": mm.validation_study(checked, {"lad": ("lad", "said")}, keys=sample),
             "CorrectedCounts": mm.correct_counts(
@@ -78,7 +80,7 @@ def results(world, tmp_path_factory):
 
 NAMES = [
     "Microdata", "KeyTable", "Release", "Risk", "EstimatedRisk", "Linkage", "LinkageTrial",
-    "LogLinear", "LoglinearSearch", "Loss", "Losses", "RegressionLoss", "RiskUtilityMap",
+    "LogLinear", "LogLinearSearch", "Loss", "Losses", "RegressionLoss", "RiskUtilityMap",
     "FoundRelease", "KeyCurve", "ValidationStudy", "CorrectedCounts", "PramDesign", "Pack",
 ]  # fmt: skip
 UNDRAWN = {"LogLinear", "ValidationStudy", "CorrectedCounts", "PramDesign"}  # they have no plot

@@ -160,7 +160,7 @@ def test_a_plan_becomes_steps_scenarios_errors_and_a_target(task):
     assert own.label == "own"
     assert own.matrix.P.diagonal() == pytest.approx(0.95)
     assert task.errors.matrices[0][1].categories == ("Male", "Female")
-    assert (task.target.total, task.target.by) == (12, "estimate")
+    assert (task.target.max_total, task.target.by) == (12, "estimate")
     assert (task.plan.loss.measure, Plan().loss.measure) == ("raad", "worst")
     male = task.sample.space["sex"].code("Male")
     pi = task.sample.inclusion(task.sample.codes)
@@ -330,7 +330,7 @@ def test_the_parts_of_a_starter_work_once_they_are_switched_on(survey, tmp_path)
     assert list(task.candidates) == ["swap 20%"]
     assert task.family.target is not None
     assert task.tables
-    assert task.target.share == 0.05
+    assert task.target.max_share == 0.05
     assert list(task.scenarios) == ["keys of the plan", "neighbour"]
 
 

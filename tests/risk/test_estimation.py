@@ -12,7 +12,7 @@ import pytest
 import maskmeter as mm
 from maskmeter import errors
 from maskmeter.loglinear import cell_sums, gamma
-from maskmeter.risk import assessed, em, expected, interval
+from maskmeter.risk import em, estimation, expected, interval
 
 KEYS = ["lad", "sex", "age", "marital"]
 
@@ -140,7 +140,7 @@ def test_many_misclassified_keys_are_estimated_too(sample, model, monkeypatch):
     assert found.total == pytest.approx(wanted.total, rel=1e-3)
     with pytest.raises(mm.MaskmeterError, match=r"may come from 1,584 others.*paper"):
         mm.estimate_risk(release, method="em")
-    monkeypatch.setattr(assessed, "LARGEST_GRID", 10)
+    monkeypatch.setattr(estimation, "LARGEST_GRID", 10)
     with pytest.raises(mm.MaskmeterError, match=r"true cells; at most 10 fit in memory.*paper"):
         mm.estimate_risk(release, model)
 
@@ -149,7 +149,7 @@ def test_em_that_does_not_settle_is_used_as_it_is(release, monkeypatch):
     monkeypatch.setattr(em, "_MOST_ROUNDS", 1)
     with pytest.warns(errors.ConvergenceWarning, match="did not converge") as caught:
         risk = mm.estimate_risk(release, method="em")
-    assert [type(one) for one in risk.cautions].count(errors.ConvergenceWarning) == 1
+    assert [one.kind for one in risk.cautions].count(errors.ConvergenceWarning) == 1
     assert [one.filename for one in caught] == [__file__]
 
 
@@ -332,7 +332,7 @@ def test_few_uniques_and_small_weights_are_cautioned_of(people):
         warnings.simplefilter("always")
         risk = mm.estimate_risk(weighted)
 
-    kinds = {type(caution) for caution in risk.cautions}
+    kinds = {caution.kind for caution in risk.cautions}
     assert {errors.FewUniquesWarning, errors.SmallWeightWarning} <= kinds
     assert kinds <= {one.category for one in caught}
     assert all(one.filename == __file__ for one in caught)

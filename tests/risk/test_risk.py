@@ -15,7 +15,8 @@ from hypothesis import given
 
 import maskmeter as mm
 from maskmeter.mechanism import Rivals
-from maskmeter.risk import formulas, uniques
+from maskmeter.risk import formulas
+from maskmeter.risk import population as counted_cells
 from worlds import worlds
 
 SPACE = mm.KeySpace([mm.Key("lad", "abc"), mm.Key("sex", "fm")])
@@ -273,7 +274,7 @@ class TestRealisedCounts:
 
     def test_a_population_drawn_in_parts_is_the_population_drawn_whole(self, monkeypatch):
         whole = [self.realised("2.5", rng).by_cell.tolist() for rng in range(20)]
-        monkeypatch.setattr(uniques, "_UNITS_AT_ONCE", 3)
+        monkeypatch.setattr(counted_cells, "_UNITS_AT_ONCE", 3)
 
         assert [self.realised("2.5", rng).by_cell.tolist() for rng in range(20)] == whole
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from maskmeter.cli.options import (
     with_a_plan,
 )
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress
+from maskmeter.errors import warn
 from maskmeter.plan import Plan
 from maskmeter.riskutility import RiskUtilityMap
 
@@ -61,8 +61,7 @@ def compare(
         return
     print_words(options.headline, "")
     print_options(options)
-    for caution in options.cautions:
-        warnings.warn(caution, stacklevel=2)
+    warn(options.cautions)
     print_files(files)
 
 
@@ -116,8 +115,7 @@ def find(
     if not as_json:
         if pack.assessment.assessable:  # else the verdict says it
             print_words(found.summary().split("\n")[0], "")
-        for caution in found.tried.cautions:
-            warnings.warn(caution, stacklevel=2)
+        warn(found.tried.cautions)
     show_pack(pack, as_json=as_json)
 
 

@@ -18,7 +18,7 @@ from maskmeter.cli.options import (
     with_a_plan,
 )
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress
-from maskmeter.errors import MaskmeterWarning
+from maskmeter.errors import MaskmeterWarning, warn
 from maskmeter.evidence import Pack
 from maskmeter.perturb import Release
 from maskmeter.plan import Plan
@@ -136,8 +136,7 @@ def protect(
         )
         announce(STEPS[1])
         release, beside = run_protect(task, out, made=made)
-    for caution in check_seed(release):
-        warnings.warn(caution, stacklevel=2)
+    warn(check_seed(release))
     steps = _by_step(release)
     if as_json:
         share = float(release.changed.mean())

@@ -78,8 +78,8 @@ def target_line(
     A share allows a number of matches that goes with the uniques of a release, and of a scenario:
     without `uniques` it has no line.
     """
-    if target is None or (target.total is None and uniques is None):
+    if target is None or (target.max_total is None and uniques is None):
         return None
     upper = not options.exact and target.by == "upper"
     words = "target for the upper end of the interval" if upper else "target"
-    return target.most(uniques or 0), words
+    return target.allowed(uniques or 0), words

@@ -216,7 +216,7 @@ def figures(found: Assessment) -> Figures:
         scenarios=[_scenario(one) for one in found.scenarios],
         target=None
         if found.target is None
-        else TargetFigures(found.target.total, found.target.share, bool(found.met)),
+        else TargetFigures(found.target.max_total, found.target.max_share, bool(found.met)),
         steps=[] if release is None else _steps(release),
         changed=0.0 if release is None else float(release.changed.mean()),
         cautions=[]

@@ -53,7 +53,7 @@ def _facts(found: Assessment) -> Iterator[Fact]:
         yield _fact("Matches before", worst.before)
     yield _fact(now, worst.risk)
     if found.target is not None:
-        most = found.target.most(worst.risk.base)
+        most = found.target.allowed(worst.risk.unprotected)
         yield Fact("Target", f"at most {matches(most)}", str(found.target))
     if found.release is not None:
         share = percent(float(found.release.changed.mean()))
@@ -79,14 +79,14 @@ def _first(found: Assessment) -> Block:
 def _picture(found: Assessment) -> Figure:
     """Return the map of the candidates, or where there are none the risk before and after."""
     if found.options is not None:
-        uniques = None if len(found.scenarios) > 1 else found.worst.risk.base
+        uniques = None if len(found.scenarios) > 1 else found.worst.risk.unprotected
         line = target_line(found.options, found.target, uniques)
         return map_figure(found.options, chosen=found.chosen, target=line)
     rows = []
     for name, risk in found.named:
         low, high = risk.interval or (risk.total, risk.total)
         rows.append((name, risk.total, low, high))
-    aim = None if found.target is None else found.target.most(found.worst.risk.base)
+    aim = None if found.target is None else found.target.allowed(found.worst.risk.unprotected)
     drawn = chart.intervals(
         pl.DataFrame(rows, schema=["name", "risk", "low", "high"], orient="row"),
         x="Expected correct matches",

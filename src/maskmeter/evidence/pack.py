@@ -6,7 +6,7 @@ import datetime as dt
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,10 +16,11 @@ import msgspec
 
 import maskmeter
 from maskmeter.assessment import Assessment, assess
+from maskmeter.checks import Progress
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords
-from maskmeter.errors import FileError, FormatWarning, GuessableSeedWarning
+from maskmeter.errors import Caution, FileError, FormatWarning, GuessableSeedWarning
 from maskmeter.evidence.figures import encoded, figures
 from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.overwrite import (
@@ -44,8 +45,8 @@ from maskmeter.perturb import Release
 from maskmeter.plan.schema import LossPlan, Plan, ReportPlan, Scenario, TargetPlan
 from maskmeter.plan.steps import plan_of_release
 from maskmeter.plurals import counted
-from maskmeter.risk.target import By, Target
-from maskmeter.risk.uniques import check_data
+from maskmeter.risk.target import DecidedBy, Target
+from maskmeter.risk.view import check_data
 from maskmeter.riskutility import RiskUtilityMap
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def report(
     loss: Sequence[tuple[str, str]] = (),
     max_share: float | None = None,
     max_total: float | None = None,
-    by: By = "upper",
+    by: DecidedBy = "upper",
     household: str | None = None,
     options: RiskUtilityMap | None = None,
     title: str | None = None,
@@ -108,7 +109,7 @@ def report(
     smallest_count: int = 10,
     rates: bool = False,
     charts: Charts | None = None,
-    progress: Callable[[str], object] | None = None,
+    progress: Progress | None = None,
 ) -> Pack:
     """Return the evidence about a release, or a file as it is, written to a folder.
 
@@ -155,11 +156,11 @@ def report(
     settings = Settings(title, audience, smallest_count, rates, charts)
     target = None
     if max_share is not None or max_total is not None:
-        target = Target.of(max_share=max_share, max_total=max_total, by=by)
+        target = Target(max_share=max_share, max_total=max_total, by=by)
     out = _checked_folder(data, folder, settings)
     found = assess(
         data,
-        scenarios=scenarios,
+        known=scenarios,
         population=population,
         misclassification=misclassification,
         loss=loss,
@@ -172,7 +173,9 @@ def report(
         plan_of_release(found.data, household=household),
         scenario={one.name: Scenario(list(one.keys)) for one in found.scenarios if scenarios},
         loss=LossPlan([(rows, columns) for rows, columns in loss]),
-        target=None if target is None else TargetPlan(target.share, target.total, target.by),
+        target=None
+        if target is None
+        else TargetPlan(target.max_share, target.max_total, target.by),
         report=ReportPlan(title, audience, smallest_count, rates),
     )
     if scenarios:  # they are all that was assessed
@@ -222,17 +225,17 @@ def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Pla
     return Pack(folder, tuple(folder / name for name in names), found, lost)
 
 
-def check_seed(release: Release | None) -> tuple[GuessableSeedWarning, ...]:
+def check_seed(release: Release | None) -> tuple[Caution, ...]:
     """Return a caution about a seed that could be found by trying numbers."""
     made = None if release is None else release.provenance
     if made is None or made.seed >= _UNGUESSABLE:
         return ()
-    message = (
+    text = (
         "The seed of this release is so small that anyone with the protected file could find it by"
         " trying numbers and undo the protection. Protect the file again without `rng`, so that the"
         " system draws a seed of 128 bits."
     )
-    return (GuessableSeedWarning(message),)
+    return (Caution(GuessableSeedWarning, text, ""),)
 
 
 def _write_release(

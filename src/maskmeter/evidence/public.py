@@ -174,7 +174,7 @@ def _risk(found: Assessment, policy: Policy) -> Iterator[Block]:
     if isinstance(found.worst.risk, EstimatedRisk):
         # Its terms, parameters or z2 would tell which of a few changed records were which.
         yield Text("The risk was estimated from the file by a log-linear model of the keys.")
-    for words in dict.fromkeys(str(type(caution).__doc__) for caution in found.cautions):
+    for words in dict.fromkeys(caution.public_text for caution in found.cautions):
         yield Text(words, "Caution")
 
 

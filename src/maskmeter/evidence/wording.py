@@ -85,7 +85,7 @@ def _not_assessable(found: Assessment) -> str:
     """Return which model does not fit, and what to do about it."""
     one = next(one for one in found.scenarios if not one.risk.assessable)
     where = f"Scenario {one.name}: " if len(found.scenarios) > 1 else ""
-    return where + next(str(c) for c in one.risk.cautions if isinstance(c, UnfitModelWarning))
+    return where + next(str(c) for c in one.risk.cautions if c.kind is UnfitModelWarning)
 
 
 def qualified(found: Assessment) -> list[str]:
@@ -138,7 +138,7 @@ def target_sentence(found: Assessment) -> list[str]:
     if target is None or mark is None:
         return []
     several = len(found.scenarios) > 1
-    failing = [one.name for one in found.scenarios if target.verdict(one.risk) == mark]
+    failing = [one.name for one in found.scenarios if target.decide(one.risk).verdict == mark]
     where = f" in {', '.join(failing)}" if several else ""
     estimated = isinstance(found.worst.risk, EstimatedRisk)
     ends = {

@@ -55,7 +55,7 @@ class Weighted:
 
 
 @dataclass(frozen=True, eq=False)
-class LoglinearSearch(InWords):
+class LogLinearSearch(InWords):
     """The path of a search, the model nearest to z2 = 0 and those that an estimate averages.
 
     `too_large` names the terms that were not tried because of the size of their tables, `too_slow`
@@ -83,7 +83,7 @@ class LoglinearSearch(InWords):
     most_terms: int = 40
 
     @classmethod
-    def of(cls, model: LogLinear) -> LoglinearSearch:
+    def of(cls, model: LogLinear) -> LogLinearSearch:
         """Return a model that was given as a search that ended where it began."""
         only = Weighted(model, 0.0, 1.0, "A")
         return cls("given", (step_of(model, ""),), model, (only,))
@@ -91,7 +91,7 @@ class LoglinearSearch(InWords):
     def __repr__(self) -> str:
         """Return the nearest model: no cell is shown."""
         return (
-            f"LoglinearSearch({self.method}, {counted(len(self.path), 'model')}; nearest"
+            f"LogLinearSearch({self.method}, {counted(len(self.path), 'model')}; nearest"
             f" {', '.join(self.terms)}: z2 {self.goodness.z2:.2f})"
         )
 

@@ -14,7 +14,7 @@ import numpy as np
 from maskmeter.checks import check_choice, check_progress, check_whole, is_number, shown
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import ExhaustedSearchWarning, InputError, ModelWarning
-from maskmeter.loglinear.averaging import LoglinearSearch, Method, Step, Stop, Weighted, step_of
+from maskmeter.loglinear.averaging import LogLinearSearch, Method, Step, Stop, Weighted, step_of
 from maskmeter.loglinear.components import junction_tree
 from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size, fit_means
 from maskmeter.loglinear.model import Counts, LogLinear, chosen_file
@@ -42,7 +42,7 @@ def search_loglinear(
     enough: float = 0.0,
     most_terms: int = 40,
     progress: Progress | None = None,
-) -> LoglinearSearch:
+) -> LogLinearSearch:
     """Return the log-linear models that a search finds fit to estimate risk with.
 
     "score" (the default) adds, from independence on, the interaction with the largest gain in BIC
@@ -87,7 +87,7 @@ def search_loglinear(
 
 
 def search_cautions(
-    found: LoglinearSearch, *, advice: str = "Use coarser or fewer keys."
+    found: LogLinearSearch, *, advice: str = "Use coarser or fewer keys."
 ) -> Iterator[ModelWarning]:
     """Yield a warning of a search that ran out of terms before the fit was good."""
     if not found.exhausted or not found.goodness.z2 > WEAK:
@@ -224,14 +224,14 @@ class _Search:
 
     def result(
         self, method: Method, steps: list[Step], nearest: int, weighted: list[Weighted]
-    ) -> LoglinearSearch:
+    ) -> LogLinearSearch:
         """Return what was found."""
         barred = self.barred(steps[-1].model)
         large, slow = (
             tuple(spell(term, self.data.space) for term, why in barred.items() if why == reason)
             for reason in ("size", "time")
         )
-        return LoglinearSearch(
+        return LogLinearSearch(
             method,
             tuple(steps),
             steps[nearest].model,
@@ -265,7 +265,7 @@ def _settled(steps: list[Step]) -> bool:
     return rising and any(step.z2 <= _GOOD for step in steps)
 
 
-def _scored(search: _Search, steps: list[Step]) -> LoglinearSearch:
+def _scored(search: _Search, steps: list[Step]) -> LogLinearSearch:
     """Return the average of an interpolation to z2 = 0 and a Poisson-gamma model at least BIC."""
     z2 = [step.z2 for step in steps]
     nearest = _nearest(z2)
@@ -284,7 +284,7 @@ def _scored(search: _Search, steps: list[Step]) -> LoglinearSearch:
     return search.result("score", steps, nearest, weighted)
 
 
-def _last(search: _Search, steps: list[Step]) -> LoglinearSearch:
+def _last(search: _Search, steps: list[Step]) -> LogLinearSearch:
     """Return the model that the forward search stopped at."""
     steps[-1] = search.refitted(steps[-1])
     weighted = [Weighted(steps[-1].model, 0.0, 1.0, "A")]

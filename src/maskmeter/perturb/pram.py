@@ -15,7 +15,7 @@ from maskmeter.data.keys import Codes, Key
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, as_by, mapped
-from maskmeter.errors import CategoryError, PerturbationError, RateWarning
+from maskmeter.errors import CategoryError, Caution, PerturbationError, RateWarning
 from maskmeter.mechanism import (
     Matrix,
     Mechanism,
@@ -330,15 +330,15 @@ def _without_forbidden(P: Array, allowed: NDArray[np.bool_]) -> Array:
     return kept
 
 
-def _shortfall(rates: tuple[Rate, ...]) -> tuple[RateWarning, ...]:
+def _shortfall(rates: tuple[Rate, ...]) -> tuple[Caution, ...]:
     """Return a caution when a share that was asked for is out of reach."""
     far = [rate for rate in rates if abs(rate.expected - rate.asked) > _NOTICEABLE]
     if not far:
         return ()
     worst = max(far, key=lambda rate: abs(rate.expected - rate.asked))
-    message = (
+    text = (
         f"In {len(far):,} of {counted(len(rates), 'stratum', 'strata')} no invariant matrix of this"
         f" kind reaches the share asked for: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
         f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
     )
-    return (RateWarning(message),)
+    return (Caution(RateWarning, text),)

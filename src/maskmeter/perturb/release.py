@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -15,8 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords, cell_chart, cell_table, facts
-from maskmeter.errors import InputError, MaskmeterWarning, MatrixError, PerturbationError
+from maskmeter.errors import Caution, InputError, MatrixError, PerturbationError, warn
 from maskmeter.mechanism import (
     Mechanism,
     Misclassification,
@@ -60,7 +60,7 @@ class Release(InWords):
     mechanism: Mechanism
     provenance: Provenance | None = None
     reported: tuple[Rate, ...] = ()
-    cautions: tuple[MaskmeterWarning, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     changed_by_step: tuple[tuple[str, int], ...] = ()  # label of each step, records it changed
 
     def __post_init__(self) -> None:
@@ -132,6 +132,10 @@ class Release(InWords):
     def truth(self) -> Microdata:
         """The true keys of the released records."""
         return self.original
+
+    def recoded(self, table: KeyTable) -> KeyTable:
+        """Return counts of the original categories as counts of the released ones."""
+        return table
 
     def summary(self) -> str:
         """Return a short account that names no record."""
@@ -237,7 +241,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     seed = seed_of(rng)
     current, mechanism = data, Misclassification({}).on(data)
     reported: list[Rate] = []
-    cautions: list[MaskmeterWarning] = []
+    cautions: list[Caution] = []
     changed: list[tuple[str, int]] = []
     for step in steps:
         perturbed = step.perturb(current, seed=seed)
@@ -247,8 +251,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
         current = current.with_codes(perturbed.codes)
         reported += perturbed.rates
         cautions += perturbed.cautions
-    for caution in cautions:
-        warnings.warn(caution, stacklevel=2)
+    warn(cautions)
     provenance = Provenance(steps, seed, data.fingerprint(), _versions())
     return Release(
         data, current, mechanism, provenance, tuple(reported), tuple(cautions), tuple(changed)

@@ -15,7 +15,7 @@ from maskmeter.data.keys import Codes, Key, KeySpace, combined
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, as_by, by_cell
-from maskmeter.errors import InputError, MaskmeterWarning, PerturbationError
+from maskmeter.errors import Caution, InputError, PerturbationError
 from maskmeter.mechanism import Matrix
 from maskmeter.mechanism.mechanism import Crossed, Declared
 from maskmeter.plurals import counted
@@ -42,7 +42,7 @@ class Perturbed:
     codes: Codes
     matrices: dict[Crossed, Declared]
     rates: tuple[Rate, ...]
-    cautions: tuple[MaskmeterWarning, ...] = ()
+    cautions: tuple[Caution, ...] = ()
 
 
 class Step(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 from maskmeter.checks import check_choice, locked
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.varying import By, as_by, mapped
-from maskmeter.errors import PerturbationError, RateWarning
+from maskmeter.errors import Caution, PerturbationError, RateWarning
 from maskmeter.mechanism import Matrix
 from maskmeter.mechanism.mechanism import Crossed
 from maskmeter.perturb import matrices
@@ -210,7 +210,7 @@ def _lowest(lot: Array, group: Integers, number: Integers) -> Integers:
     return order[rank < number[group[order]]]
 
 
-def _shortfall(shares: Array, moved: Integers, description: Description) -> tuple[RateWarning, ...]:
+def _shortfall(shares: Array, moved: Integers, description: Description) -> tuple[Caution, ...]:
     """Return a caution when a swap falls short of what was asked for.
 
     One record in a hundred, and one pair, are left to rounding.
@@ -225,9 +225,9 @@ def _shortfall(shares: Array, moved: Integers, description: Description) -> tupl
         if description == "nominal"
         else "The matrix describes the swap that was made"
     )
-    message = (
+    text = (
         f"{made:,} records were swapped where {asked:,.0f} were asked for. In {short:,} of"
         f" {counted(len(moved), 'stratum', 'strata')} one category holds more than half of the records to pair, or"
         f" too few records can be paired. {told}; see `rates`."
     )
-    return (RateWarning(message),)
+    return (Caution(RateWarning, text),)

@@ -25,6 +25,7 @@ from maskmeter.plan.schema import Plan, StepPlan, Varying
 from maskmeter.plan.steps import matrix_of, steps_of, varying
 from maskmeter.plurals import counted
 from maskmeter.risk.target import Target
+from maskmeter.risk.view import View, views
 from maskmeter.riskutility import Family
 from maskmeter.riskutility.comparison import UNCHANGED
 
@@ -60,6 +61,11 @@ class Task:
             **({OWN_KEYS: own} if own else {}),
             **{name: one.keys for name, one in named.items()},
         }
+
+    @cached_property
+    def views(self) -> dict[str, View]:
+        """The file as the intruder of each scenario sees it, before protection."""
+        return views(self.sample, self.scenarios, counts=self.population, errors=self.errors)
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -106,7 +112,7 @@ class Task:
             return None
         found: Target = self.file.blame(
             ("target",),
-            lambda: Target.of(max_share=one.max_share, max_total=one.max_total, by=one.by),
+            lambda: Target(max_share=one.max_share, max_total=one.max_total, by=one.by),
         )
         return found
 

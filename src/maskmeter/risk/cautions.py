@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from maskmeter.errors import (
+    Caution,
     FewUniquesWarning,
     LargeFractionWarning,
     ModelWarning,
@@ -12,7 +13,7 @@ from maskmeter.errors import (
     UnfitModelWarning,
     WeakFitWarning,
 )
-from maskmeter.loglinear import LoglinearSearch
+from maskmeter.loglinear import LogLinearSearch
 from maskmeter.loglinear.model import fit_cautions
 from maskmeter.loglinear.search import WEAK, search_cautions
 from maskmeter.plurals import counted, plural
@@ -22,20 +23,20 @@ _FEW_UNIQUES = 50
 _LARGE_FRACTION = 0.5
 
 
-def cautions(search: LoglinearSearch, *, uniques: int) -> Iterator[ModelWarning]:
+def cautions(search: LogLinearSearch, *, uniques: int) -> Iterator[Caution]:
     """Yield a warning for everything that makes the estimate of a file's risk less good."""
     if not uniques:  # no model is needed to say that there is no risk
         return
     if abs(search.goodness.z2) > UNUSABLE:
-        yield UnfitModelWarning(unfit(search.goodness.z2))
-    yield from search_cautions(search)
+        yield Caution(UnfitModelWarning, unfit(search.goodness.z2))
+    yield from map(as_caution, search_cautions(search))
     yield from _fit(search)
     if uniques < _FEW_UNIQUES:
-        message = (
+        text = (
             f"The file has only {counted(uniques, 'sample unique')}, too few to test the model."
             " Read the risk as an order of magnitude, or add keys."
         )
-        yield FewUniquesWarning(message)
+        yield Caution(FewUniquesWarning, text)
     yield from _sampling(search)
 
 
@@ -48,34 +49,39 @@ def unfit(z2: float) -> str:
     )
 
 
-def _fit(search: LoglinearSearch) -> Iterator[ModelWarning]:
+def _fit(search: LogLinearSearch) -> Iterator[Caution]:
     z2 = search.goodness.z2
     if WEAK < abs(z2) <= UNUSABLE and not any(search_cautions(search)):
         flaw, end = ("misses structure", "over") if z2 > 0 else ("overfits the sample", "under")
         what = "mm.search_loglinear or other terms" if search.method == "given" else "coarser keys"
-        message = (
+        text = (
             f"z2 is {z2:.1f}, outside -{WEAK} to {WEAK}: the model {flaw} and the risk may be"
             f" {end}stated. Use {what}."
         )
-        yield WeakFitWarning(message)
+        yield Caution(WeakFitWarning, text)
     for one in {id(one.model): one.model for one in search.weighted}.values():
-        yield from fit_cautions(one)
+        yield from map(as_caution, fit_cautions(one))
 
 
-def _sampling(search: LoglinearSearch) -> Iterator[ModelWarning]:
+def _sampling(search: LogLinearSearch) -> Iterator[Caution]:
     data = search.nearest.data
     fraction = float(data.inclusion(search.nearest.observed.codes).max())
     if fraction > _LARGE_FRACTION:
-        message = (
+        text = (
             f"Up to {fraction:.0%} of the population was sampled, so most of the units that the model"
             " estimates are already in the file. Use mm.exact_risk with population counts if you can."
         )
-        yield LargeFractionWarning(message)
+        yield Caution(LargeFractionWarning, text)
     small = 0 if data.weights is None else int((data.weights < 1).sum())
     if small:
-        message = (
+        text = (
             f"{small:,} of {counted(len(data), 'weight')} {plural(small, 'is', 'are')} below 1, but a record"
             " represents at least itself."
             " Check that the weights count units of the population."
         )
-        yield SmallWeightWarning(message)
+        yield Caution(SmallWeightWarning, text)
+
+
+def as_caution(one: ModelWarning) -> Caution:
+    """Return a warning as a caution."""
+    return Caution(type(one), str(one))

@@ -2,182 +2,233 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from maskmeter.checks import check_choice, check_whole
+from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
-from maskmeter.errors import InputError, ModelWarning, without_warnings
-from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
-from maskmeter.perturb import Release
-from maskmeter.risk.assessed import Assessed, Method
+from maskmeter.errors import Caution, ConvergenceWarning, InputError, MatrixError
+from maskmeter.loglinear import LogLinear, LogLinearSearch, gamma
+from maskmeter.loglinear.cell_sums import population_mean
+from maskmeter.loglinear.means import FittedMeans
+from maskmeter.loglinear.observed import Observed
+from maskmeter.mechanism import Grid
+from maskmeter.mechanism.grid import LARGEST_GRID
+from maskmeter.plurals import counted, plural
 from maskmeter.risk.cautions import cautions
+from maskmeter.risk.em import shared_out, traced_back
+from maskmeter.risk.expected import (
+    Sources,
+    expected_match_probability,
+    expected_match_probability_unseen,
+    one_by_one,
+)
 from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
 from maskmeter.risk.result import EstimatedRisk
-from maskmeter.risk.uniques import Errors, check_data, check_possible, known_mechanism
-from maskmeter.streams import RandomSource, seed_of
+from maskmeter.risk.sight import Sight
 from maskmeter.types import Array
 
-Model: TypeAlias = LogLinear | LoglinearSearch | None
-
+Method = Literal["expected", "paper", "em"]
 Interval = Literal["model", "bootstrap", "none"]
 
-_FEWEST_REPLICATIONS = 10
-_COUNTS: dict[Method, Literal["original", "released"]] = {
-    "expected": "original",
-    "paper": "released",
-    "em": "released",
-}
+
+class Bootstrap(NamedTuple):
+    """How an interval is found by whole searches on samples from the model."""
+
+    replications: int
+    seed: int
 
 
-def estimate_risk(
-    data: Release | Microdata,
-    model: Model = None,
+def estimate(
+    sight: Sight,
+    search: LogLinearSearch,
     *,
-    method: Method | None = None,
-    misclassification: Errors = None,
-    interval: Interval = "model",
+    method: Method,
     household: str | None = None,
-    replications: int = 100,
-    rng: RandomSource = 0,
+    interval: Bootstrap | Literal["model", "none"] = "model",
 ) -> EstimatedRisk:
-    """Return the risk of a file whose population is not known, by a log-linear model of its keys.
-
-    Parameters
-    ----------
-    data
-        A release, or a sample as it was recorded.
-    model
-        From `mm.search_loglinear` or `mm.fit_loglinear`; without one the default search is made.
-    method
-        "expected", the default for a release: the exact risk (2.4) to expect given the original
-        sample. "paper": the model of the released counts, times the chance to stay in the cell;
-        the default for a file recorded with error. "em": the original counts are estimated from
-        the released ones, then as "expected" with Poisson cells. A model decides if it is given
-        without a method.
-    misclassification
-        For a file that was recorded with error: what is known about the errors. Those of a release
-        come before its own misclassification.
-    interval
-        "model" for the approximate 95 % interval by the model's variances, "bootstrap" for one by
-        `replications` whole searches on samples from the model (`rng` seeds them), or "none".
-    household
-        A column of the file that names households, to also get the risk of each.
-
-    >>> import maskmeter as mm
-    >>> census = mm.synthetic_census(size=100_000)
-    >>> people = mm.bernoulli_sample(census, fraction=0.1, rng=1)
-    >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.1)
-    >>> risk = mm.estimate_risk(sample)
-    >>> round(risk.total), round(mm.exact_risk(sample, mm.count(census, keys=sample.space)).total)
-    (168, 186)
-    """
-    check_data(data)
-    check_choice(interval, Interval, name="interval")
-    check_whole(replications, name="replications", least=_FEWEST_REPLICATIONS)
-    assessed = _assessed(data, model, method, misclassification)
-    if household is not None:
-        assessed.released.column(household)  # refused before the work, if at all
-    search = _searched(model, assessed)
-    parts = [assessed.risk(one.model, one.phi) for one in search.weighted]
+    """Return the estimated risk of a file by the models that a search would use."""
+    cells = ReleasedCells(sight, method)
+    found = [cells.risk(one.model, one.phi) for one in search.weighted]
+    parts = [one.values for one in found]
     shares = [one.weight for one in search.weighted]
-    by_record = np.average(parts, axis=0, weights=shares)[assessed.table.place]
-    risk = _result(assessed, search, by_record, household)
-    if isinstance(data, Release):
-        risk = replace(risk, unprotected=data.original.uniques)
-    for caution in risk.cautions:
-        warnings.warn(caution, stacklevel=2)
-    if interval == "none" or not risk.uniques:
-        return risk if interval == "none" else risk.with_interval(0.0, 0.0)
-    if interval == "bootstrap":
-        return risk.with_interval(*_bootstrapped(risk, replications, seed_of(rng)))
-    return risk.with_interval(*_modelled(risk, assessed, parts))
+    by_record = np.average(parts, axis=0, weights=shares)[cells.table.place]
+    more = () if all(one.settled for one in found) else (_UNSETTLED,)
+    risk = _result(cells, search, by_record, household, more)
+    if interval == "none":
+        return risk
+    if not risk.uniques:
+        return risk.with_interval(0.0, 0.0)
+    if interval == "model":
+        return risk.with_interval(*_modelled(risk, cells, parts))
+    return risk.with_interval(*_bootstrapped(risk, interval))
 
 
-def _assessed(
-    data: Release | Microdata, model: Model, method: Method | None, errors: Errors
-) -> Assessed:
-    """Return the file with the method that is asked for, or that its model or its kind suggest."""
-    released, original, mechanism = known_mechanism(data, errors)
-    if method is None:
-        known = original is not None
-        if known and isinstance(data, Release) and isinstance(model, LogLinear | LoglinearSearch):
-            nearest = model.nearest if isinstance(model, LoglinearSearch) else model
-            known = nearest.data == original or nearest.data != released
-        method = "expected" if known else "paper"
-    check_choice(method, Method, name="method")
-    if method == "expected" and original is None:
+class CellRisk(NamedTuple):
+    """The risk of every occupied released cell under one model, and whether it settled."""
+
+    values: Array
+    settled: bool = True
+
+
+_UNSETTLED = Caution(
+    ConvergenceWarning,
+    "The estimated original counts did not converge. Read the risk as approximate, or use"
+    ' method="paper".',
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedCells:
+    """The occupied cells of a released file, and the method that estimates their risk."""
+
+    sight: Sight
+    method: Method
+
+    @property
+    def fitted(self) -> Microdata:
+        """The file whose counts the model describes."""
+        return fitted_file(self.sight, self.method)
+
+    @cached_property
+    def table(self) -> Observed:
+        """Occupied cells of the released file."""
+        return Observed.of(self.sight.released)
+
+    def risk(self, model: LogLinear, phi: float) -> CellRisk:
+        """Return the risk of every occupied released cell under one model."""
+        codes, mechanism = self.table.codes, self.sight.mechanism
+        pi = self.fitted.inclusion(codes)
+        if self.method == "paper" or not mechanism.factors:
+            lam = model.population_mean(codes)
+            inverse = gamma.expected_inverse_of(self._count, lam, pi=pi, phi=phi)
+            return CellRisk(mechanism.stay(codes) * inverse)
+        if self.method == "expected":
+            seen = self.grid.fill(self._original.codes, self._original.records)
+            sources = self._sources(model.means, seen)
+            return CellRisk(expected_match_probability(sources, pi=pi, phi=phi))
+        return self._risk_unseen(model, pi)
+
+    def _risk_unseen(self, model: LogLinear, pi: Array) -> CellRisk:
+        """Return the risk given the released file alone, with Poisson cells."""
+        grid, codes = self.grid, self.table.codes
+        if not one_by_one(grid):
+            raise InputError(
+                f"Each of {len(codes):,} released cells may come from {grid.rows:,} others, too many"
+                ' to trace back. Use method="paper", or let fewer keys be misclassified.'
+            )
+        released, unique = grid.fill(codes, self._count), self.table.records == 1
+
+        def risk(means: FittedMeans) -> Array:
+            sources = self._sources(means, released)
+            expected = sources.pi * sources.lam
+            units = shared_out(grid, released, expected)
+            return expected_match_probability_unseen(
+                replace(sources, count=units), self._count, expected, pi=pi
+            )
+
+        means, settled = traced_back(grid, model, lambda one: float(risk(one)[unique].sum()))
+        return CellRisk(risk(means), settled)
+
+    @cached_property
+    def _count(self) -> Array:
+        return self.table.records.astype(np.float64)
+
+    def _sources(self, means: FittedMeans, seen: Array) -> Sources:
+        grid, codes = self.grid, self._grid_codes
+        pi = self.fitted.inclusion(codes)
+        lam = population_mean(means.at(codes), pi, self.fitted)
+        return Sources(grid, seen, grid.table(lam), grid.table(pi))
+
+    @cached_property
+    def _grid_codes(self) -> Codes:
+        return self.grid.codes()
+
+    @cached_property
+    def _original(self) -> Observed:
+        return Observed.of(self.fitted)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """All true cells that the occupied cells may come from."""
+        size = Grid.size_for(self.sight.mechanism, self.table.codes)
+        if size > LARGEST_GRID:
+            raise InputError(
+                f"The released cells may come from {size:,} true cells; at most {LARGEST_GRID:,} fit"
+                ' in memory. Use method="paper", or let fewer keys be misclassified.'
+            )
+        return Grid.of(self.sight.mechanism, self.table.codes)
+
+
+def fitted_file(sight: Sight, method: Method) -> Microdata:
+    """Return the file whose counts a method models: the true one, or the one that is released."""
+    return sight.recorded if method == "expected" else sight.released
+
+
+def check_method(sight: Sight, method: Method) -> None:
+    """Refuse a method, or a mechanism, that does not suit a file recorded with error."""
+    if sight.truth is not None:
+        return
+    if method == "expected":
         raise InputError(
             'Method "expected" needs the true keys of the sample, which are unknown when it was'
             ' recorded with error. Use method="paper" or method="em".'
         )
-    if original is None:
-        check_possible(released, mechanism)
-    fitted = original if method == "expected" and original is not None else released
-    return Assessed(released, fitted, mechanism, method)
-
-
-def _searched(model: object, assessed: Assessed) -> LoglinearSearch:
-    """Return the models to use, which must describe the counts that the method needs."""
-    fitted, wanted = assessed.fitted, _COUNTS[assessed.method]
-    if model is None:
-        with without_warnings(ModelWarning):  # what it warns of is among the cautions
-            return search_loglinear(fitted, counts=wanted)
-    if isinstance(model, LogLinear):
-        model = LoglinearSearch.of(model)
-    if not isinstance(model, LoglinearSearch):
-        raise InputError(
-            "Give a model from mm.search_loglinear or mm.fit_loglinear, not a"
-            f" {type(model).__name__}."
-        )
-    if model.nearest.data is not fitted and model.nearest.data != fitted:
-        raise InputError(
-            f"The model was not fitted to the {wanted} counts of this file, which method"
-            f' "{assessed.method}" needs. Fit it to this file with counts="{wanted}", or leave'
-            " `model` out."
-        )
-    return model
+    codes = sight.released.codes
+    for factor in sight.mechanism.factors:
+        reached = factor.P.sum(axis=1)[factor.stratum(codes), factor.code(codes)]
+        if (reached == 0).any():
+            raise MatrixError(
+                f"{(lost := int((reached == 0).sum())):,} of {counted(len(codes), 'record')}"
+                f" {plural(lost, 'has', 'have')} a value of {factor.name!r} that the misclassification"
+                " rules out. Give the misclassification that made this file."
+            )
 
 
 def _result(
-    assessed: Assessed, search: LoglinearSearch, by_record: Array, household: str | None
+    cells: ReleasedCells,
+    search: LogLinearSearch,
+    by_record: Array,
+    household: str | None,
+    more: tuple[Caution, ...],
 ) -> EstimatedRisk:
-    changed = bool(assessed.mechanism.factors)
+    sight, method = cells.sight, cells.method
     return EstimatedRisk(
-        f"Estimated risk ({assessed.method})" if changed else "Estimated risk",
-        assessed.released,
-        assessed.records,
-        by_record[assessed.records],
+        f"Estimated risk ({method})" if sight.mechanism.factors else "Estimated risk",
+        sight.released,
+        sight.uniques,
+        by_record[sight.uniques],
         without_target=0,
         ruled=True,
         assumptions=(
-            "misclassification matrix known" if changed else "nothing misclassified",
+            sight.premise,
             "population counts follow the model",
             "the intruder does not know who is in the sample",
         ),
         search=search,
-        method=assessed.method,
+        method=method,
         every=by_record,
         tau1=search.tau1,
         tau2=search.tau2,
-        cautions=(*cautions(search, uniques=len(assessed.records)), *assessed.cautions),
+        cautions=(*cautions(search, uniques=len(sight.uniques)), *more),
         household=household,
+        unprotected=sight.unprotected,
     )
 
 
-def _modelled(risk: EstimatedRisk, assessed: Assessed, parts: list[Array]) -> tuple[float, float]:
+def _modelled(risk: EstimatedRisk, cells: ReleasedCells, parts: list[Array]) -> tuple[float, float]:
     """Return [min, max] of nearest model, A and B, widened by the nearest model's standard error.
 
     After misclassification the standard error is scaled as the estimate is.
     """
-    search, unique = risk.search, assessed.table.records == 1
+    search, unique = risk.search, cells.table.records == 1
     totals = [float(part[unique].sum()) for part in parts]
     ends = []
-    for estimate in ("A", "B"):
-        chosen = [i for i, one in enumerate(search.weighted) if one.estimate == estimate]
+    for estimate_name in ("A", "B"):
+        chosen = [i for i, one in enumerate(search.weighted) if one.estimate == estimate_name]
         if chosen:
             weights = [search.weighted[i].weight for i in chosen]
             ends.append(float(np.average([totals[i] for i in chosen], weights=weights)))
@@ -187,19 +238,14 @@ def _modelled(risk: EstimatedRisk, assessed: Assessed, parts: list[Array]) -> tu
     if id(search.nearest) in known:
         ends.append(known[id(search.nearest)])
     else:
-        ends.append(float(assessed.risk(search.nearest, 0.0)[unique].sum()))
+        ends.append(float(cells.risk(search.nearest, 0.0).values[unique].sum()))
     half = _scaled(Z * standard_error(search.nearest), risk)
     return min(ends) - half, max(ends) + half
 
 
-def _bootstrapped(risk: EstimatedRisk, replications: int, seed: int) -> tuple[float, float]:
+def _bootstrapped(risk: EstimatedRisk, how: Bootstrap) -> tuple[float, float]:
     """Return the estimate with the root mean square error of whole searches on drawn samples."""
-    if risk.search.method == "given":
-        raise InputError(
-            'interval="bootstrap" repeats the model search. Give a model from mm.search_loglinear,'
-            " or none: a fixed model would make the interval far too short."
-        )
-    errors = bootstrap_errors(risk.search, replications=replications, seed=seed)
+    errors = bootstrap_errors(risk.search, replications=how.replications, seed=how.seed)
     half = _scaled(Z * float(np.hypot(errors.mean(), errors.std())), risk)
     return risk.total - half, risk.total + half
 

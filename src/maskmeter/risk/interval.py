@@ -14,7 +14,7 @@ import numpy as np
 
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import without_warnings
-from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
+from maskmeter.loglinear import LogLinear, LogLinearSearch, search_loglinear
 from maskmeter.loglinear.averaging import Method
 from maskmeter.loglinear.fit import restricted
 from maskmeter.loglinear.poisson import error_coefficients, expected_inverse
@@ -102,7 +102,7 @@ def _projected(sums: Array, mu: Array, keys: Term, terms: tuple[Term, ...]) -> f
     return whole - left
 
 
-def bootstrap_errors(search: LoglinearSearch, *, replications: int, seed: int) -> Array:
+def bootstrap_errors(search: LogLinearSearch, *, replications: int, seed: int) -> Array:
     """Return the errors of the whole estimate, search included, on samples from the nearest model.
 
     Each replication draws the records of a sample from the model, searches anew, and compares the

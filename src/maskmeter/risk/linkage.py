@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable, count
 from maskmeter.display import InWords
 from maskmeter.errors import CategoryError, InputError
+from maskmeter.mechanism import as_mechanism
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted, plural
 from maskmeter.risk import formulas
-from maskmeter.risk.known import exact_risk
 from maskmeter.risk.result import Risk
-from maskmeter.risk.uniques import Errors, Uniques, check_data, population_of
+from maskmeter.risk.view import Errors, View, check_data
 from maskmeter.streams import RandomSource, generator, seed_of
 from maskmeter.types import Array
 
@@ -59,28 +59,28 @@ def linkage_probability(
     >>> mm.linkage_probability(sample, population, misclassification=errors).by_cell.round(4)
     array([0.2963, 0.4   ])
     """
-    check_data(data)
-    counts = population_of(data, population)
-    uniques = Uniques.against(counts, data, misclassification)
-    held = counts if register is None else _register(register, counts)
+    uniques = View.of(data, counts=population, errors=misclassification).uniques
+    sight = uniques.sight
+    held = uniques.counts if register is None else _register(register, uniques.counts)
     m, u, p = formulas.agreement(
         stay=uniques.stay,
         released=uniques.expected,
         register=held.lookup(uniques.cells).astype(np.float64),
         register_size=held.total,
-        pi=(uniques.original or uniques.released).inclusion(uniques.cells),
-        sample_size=len(uniques.released),
+        pi=sight.recorded.inclusion(uniques.cells),
+        sample_size=len(sight.released),
     )
     # m p / (m p + u (1 - p)), in which what depends on the register cancels.
     phi = formulas.simple_match_probability(stay=uniques.stay, released=uniques.expected)
     return Linkage(
         "Linkage probability (appendix)",
-        uniques.released,
-        uniques.records,
+        sight.released,
+        sight.uniques,
         formulas.no_target_no_risk(phi, uniques.own),
         without_target=int((uniques.own == 0).sum()),
         ruled=True,
         assumptions=("population counts known", "links are made by exact matching"),
+        unprotected=sight.unprotected,
         m=m,
         u=u,
         p=p,
@@ -174,18 +174,17 @@ def linkage_trial(
     True
     """
     check_data(release)
-    counts = _counted(population, release)
-    held = counts if register is None else _register(register, population_of(release, counts))
+    view = View.of(release, counts=_counted(population, release))
+    uniques = view.uniques
+    held = uniques.counts if register is None else _register(register, uniques.counts)
     number = held.total if targets is None else check_whole(targets, name="targets", least=1)
-    supposed = release if assumed is None else _as_assumed(release, assumed)
-    exact = exact_risk(supposed, counts)
-    simple = linkage_probability(supposed, counts)
-    uniques = Uniques.against(population_of(release, counts), release)
-    original = uniques.original
-    if original is None:
-        raise InputError("A linkage trial needs the true keys of the records. Give a release.")
-    own = uniques.own
-    stayed = (original.codes == uniques.released.codes).all(axis=1)[uniques.records] & (own > 0)
+    supposed = view if assumed is None else _as_assumed(view, release, assumed)
+    exact = supposed.risk()
+    simple = formulas.simple_match_probability(
+        stay=supposed.uniques.stay, released=supposed.uniques.expected
+    )
+    own, sight = uniques.own, uniques.sight
+    stayed = (sight.recorded.codes == sight.released.codes).all(axis=1)[sight.uniques] & (own > 0)
     known = held.lookup(uniques.cells).astype(np.float64)
     draws = generator(seed_of(rng), "linkage trial")
     # Targets who match, then the one in F_j of them who is the record's own unit.
@@ -198,7 +197,7 @@ def linkage_trial(
         hits,
         _interval(hits, claims, chance=own * exact.by_cell, share=formulas.ratio(weight, own)),
         float((weight * exact.by_cell).sum()),
-        float((weight * simple.by_cell).sum()),
+        float((weight * formulas.no_target_no_risk(simple, own)).sum()),
         exact.total,
     )
 
@@ -238,12 +237,12 @@ def _register(given: Any, population: KeyTable) -> KeyTable:
 def _counted(given: Any, data: Release | Microdata) -> KeyTable:
     if isinstance(given, KeyTable):
         return given
-    sample = data.original if isinstance(data, Release) else data
-    return count(given, keys=sample.space.names)
+    return count(given, keys=View.of(data).release.original.space.names)
 
 
-def _as_assumed(release: Release | Microdata, errors: Errors) -> Release:
-    """Return the release as if another mechanism had made it."""
-    if not isinstance(release, Release):
+def _as_assumed(view: View, data: Release | Microdata, errors: Errors) -> View:
+    """Return the view of a release as if another mechanism had made it."""
+    if not isinstance(data, Release):
         raise InputError("A linkage trial needs the true keys of the records. Give a release.")
-    return Release(release.original, release.released, errors)  # type: ignore[arg-type]
+    mechanism = as_mechanism(errors, data.truth.space)
+    return view.with_release(replace(data, mechanism=mechanism, provenance=None))

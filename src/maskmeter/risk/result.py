@@ -15,8 +15,8 @@ from maskmeter import chart
 from maskmeter.checks import is_number, locked, shown
 from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords, facts
-from maskmeter.errors import InputError, ModelWarning, UnfitModelWarning
-from maskmeter.loglinear import LoglinearSearch
+from maskmeter.errors import Caution, InputError, UnfitModelWarning
+from maskmeter.loglinear import LogLinearSearch
 from maskmeter.plurals import counted, plural
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class Risk(InWords):
     """Identification risk of a file, per sample unique and for the whole file.
 
     `by_cell` holds the risk of each sample unique and `records` the row of the file it is in, both
-    in file order.
+    in file order. A target's share is taken of the `unprotected` uniques: protection that makes
+    more records unique does not allow more matches. `cautions` say why the risk may mislead.
     """
 
     measure: str
@@ -45,7 +46,8 @@ class Risk(InWords):
     without_target: int
     ruled: bool  # that a unique without a target has no risk
     assumptions: tuple[str, ...]
-    unprotected: int | None = field(default=None, kw_only=True)  # uniques of the unprotected file
+    unprotected: int = field(kw_only=True)  # sample uniques of the unprotected file
+    cautions: tuple[Caution, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -77,14 +79,6 @@ class Risk(InWords):
         return len(self.by_cell)
 
     @property
-    def base(self) -> int:
-        """Number of sample uniques that a target's share is taken of: those of the unprotected file.
-
-        Protection that makes more records unique does not allow more matches.
-        """
-        return self.uniques if self.unprotected is None else self.unprotected
-
-    @property
     def assessable(self) -> bool:
         """Whether the figures hold: exact ones do, estimates only with a model that fits."""
         return True
@@ -98,11 +92,6 @@ class Risk(InWords):
     def interval(self) -> tuple[float, float] | None:
         """An interval for the total, which only an estimate has."""
         return None
-
-    @property
-    def cautions(self) -> tuple[ModelWarning, ...]:
-        """Cautions about the estimate; empty for exact risk."""
-        return ()
 
     @property
     def upper(self) -> float:
@@ -229,15 +218,14 @@ class EstimatedRisk(Risk):
 
     `every` is the risk of each record of the file. `tau1` and `tau2` are the unadjusted sums over
     the sample uniques of the file that the model was fitted to, as if nothing was misclassified.
-    `interval` is an approximate 95 % interval for the total, `cautions` why it may mislead.
+    `interval` is an approximate 95 % interval for the total.
     """
 
-    search: LoglinearSearch
+    search: LogLinearSearch
     method: str
     every: NDArray[np.float64]
     tau1: float
     tau2: float
-    cautions: tuple[ModelWarning, ...] = ()
     household: str | None = None
     interval: tuple[float, float] | None = None
 
@@ -291,7 +279,7 @@ class EstimatedRisk(Risk):
 
     @property
     def _headline(self) -> str:
-        first = [str(one) for one in self.cautions if isinstance(one, UnfitModelWarning)]
+        first = [str(one) for one in self.cautions if one.kind is UnfitModelWarning]
         lines = [*first, super()._headline]
         if self.interval is not None:
             low, high = self.interval

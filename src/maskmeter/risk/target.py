@@ -1,4 +1,4 @@
-"""How much risk is allowed, and whether a risk is within it."""
+"""How much risk is allowed, and whether the risks of a release are within it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from maskmeter.checks import check_choice, is_number, shown
 from maskmeter.errors import InputError
 from maskmeter.plurals import counted
-from maskmeter.risk import Risk
+from maskmeter.risk.result import Risk
 
-By = Literal["upper", "estimate"]
+DecidedBy = Literal["upper", "estimate"]
 Verdict = Literal["met", "met at the estimate only", "not met", "not assessable"]
 Figure = Literal["risk", "estimate", "upper end of the interval", "fit of the model"]
 
@@ -37,87 +37,94 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Target:
-    """How much risk is allowed: in all, or as a share of the sample uniques of the unprotected file.
+class Outcome:
+    """Whether a target is met in every scenario.
 
-    An estimated risk must meet it `by` the upper end of its interval, or by the estimate alone.
+    `met` is decided by the figure that the target asks for, `verdict` says how well it is met
+    whatever that figure is. `excess` is how far that figure is above the target in the scenario
+    where it is furthest, and `binds` what keeps the target from being met.
     """
 
-    total: float | None
-    share: float | None
-    by: By = "upper"
+    met: bool
+    verdict: Verdict
+    excess: float
+    binds: Binding | None
 
-    @classmethod
-    def of(
-        cls, *, max_total: float | None = None, max_share: float | None = None, by: By = "upper"
-    ) -> Target:
-        """Return a target that is given in one of two ways."""
-        if (max_total is None) == (max_share is None):
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """How many records may be matched correctly: a number, or a share of the sample uniques.
+
+    The share is of the sample uniques of the unprotected file. An estimated risk must meet the
+    target `by` the upper end of its interval, or by the estimate alone.
+
+    >>> import maskmeter as mm
+    >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
+    >>> risk = mm.estimate_risk(mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05))
+    >>> [mm.Target(max_total=most).decide(risk).verdict for most in (risk.upper, risk.total, 0)]
+    ['met', 'met at the estimate only', 'not met']
+    """
+
+    max_share: float | None = None
+    max_total: float | None = None
+    by: DecidedBy = "upper"
+
+    def __post_init__(self) -> None:
+        """Check that the target is given in one of its two ways."""
+        if (self.max_total is None) == (self.max_share is None):
             raise InputError("Give the target as either `max_share` or `max_total`, not both.")
-        for name, value, most in (("max_total", max_total, np.inf), ("max_share", max_share, 1.0)):
+        for name, most in (("max_total", np.inf), ("max_share", 1.0)):
+            value = getattr(self, name)
             if value is not None and (not is_number(value) or not 0 <= value <= most):
                 raise InputError(
                     f"`{name}` must be a number from 0 to {most:g}, not {shown(value)}."
                 )
-        check_choice(by, By, name="by")
-        return cls(max_total, max_share, by)
+        check_choice(self.by, DecidedBy, name="by")
 
-    def most(self, uniques: int) -> float:
+    def allowed(self, uniques: int) -> float:
         """Return how many correct matches are allowed, with so many uniques in the unprotected file."""
-        return float(self.share or 0) * uniques if self.total is None else self.total
+        return float(self.max_share or 0) * uniques if self.max_total is None else self.max_total
 
-    def verdict(self, *risks: Risk) -> Verdict:
-        """Return whether a risk meets the target, whatever `by` asks for; the worst of several.
+    def decide(self, risks: Risk | Mapping[str, Risk]) -> Outcome:
+        """Return whether a risk is within the target, or the risk of every scenario by its name."""
+        named = {"": risks} if isinstance(risks, Risk) else dict(risks)
+        excess = max(map(self._excess, named.values()))
+        met = excess <= 0
+        return Outcome(met, self._verdict(named), excess, None if met else self._binding(named))
 
-        >>> import maskmeter as mm
-        >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
-        >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05)
-        >>> risk = mm.estimate_risk(sample)
-        >>> [Target.of(max_total=total).verdict(risk) for total in (risk.upper, risk.total, 0)]
-        ['met', 'met at the estimate only', 'not met']
-        """
-        if not all(risk.assessable for risk in risks):
+    def _verdict(self, risks: Mapping[str, Risk]) -> Verdict:
+        if not all(risk.assessable for risk in risks.values()):
             return "not assessable"
-        if all(risk.upper <= self.most(risk.base) for risk in risks):
+        if all(risk.upper <= self.allowed(risk.unprotected) for risk in risks.values()):
             return "met"
-        if all(risk.total <= self.most(risk.base) for risk in risks):
+        if all(risk.total <= self.allowed(risk.unprotected) for risk in risks.values()):
             return "met at the estimate only"
         return "not met"
 
-    def met_by(self, *risks: Risk) -> bool:
-        """Return True when all risks are within the target, by the figure that it asks for."""
-        return self.excess(*risks) <= 0
+    def _excess(self, risk: Risk) -> float:
+        """Return by how much the figure that counts is above the target."""
+        if not risk.assessable:
+            return np.inf
+        figure = risk.upper if self.by == "upper" else risk.total
+        return figure - self.allowed(risk.unprotected)
 
-    def excess(self, *risks: Risk) -> float:
-        """Return by how much the figure that counts is above the target, where that is most."""
-        return max(self._figure(risk) - self.most(risk.base) for risk in risks)
-
-    def binding(self, risks: Mapping[str, Risk]) -> Binding | None:
-        """Return what keeps a release from meeting the target; None when it is met.
-
-        `risks` are those of each scenario by its name.
-        """
-        over = [name for name, one in risks.items() if not one.assessable]
-        figure: Figure = "fit of the model"
+    def _binding(self, risks: Mapping[str, Risk]) -> Binding:
+        """Return what keeps a release from meeting the target."""
+        above = {name: risk.total > self.allowed(risk.unprotected) for name, risk in risks.items()}
+        unfit = [name for name, risk in risks.items() if not risk.assessable]
+        over = unfit or [name for name in risks if above[name]]
+        figure: Figure = "fit of the model" if unfit else "estimate"
         if not over:
-            over = [name for name, one in risks.items() if one.total > self.most(one.base)]
-            figure = "estimate"
-        if not over:
-            over = [name for name, one in risks.items() if not self.met_by(one)]
+            over = [name for name, risk in risks.items() if self._excess(risk) > 0]
             figure = "upper end of the interval"
-        if not over:
-            return None
-        if figure != "fit of the model" and all(risks[name].interval is None for name in over):
+        if not unfit and all(risks[name].interval is None for name in over):
             figure = "risk"
         return Binding(figure, tuple(over) if len(risks) > 1 else ())
 
-    def _figure(self, risk: Risk) -> float:
-        if not risk.assessable:
-            return np.inf
-        return risk.upper if self.by == "upper" else risk.total
-
     def __str__(self) -> str:
         """Return the target in words."""
-        if self.total is not None:
-            return f"at most {counted(self.total, 'correct match', 'correct matches')}"
-        return f"at most {100 * float(self.share or 0):g}% of the sample uniques matched correctly"
+        if self.max_total is not None:
+            return f"at most {counted(self.max_total, 'correct match', 'correct matches')}"
+        return (
+            f"at most {100 * float(self.max_share or 0):g}% of the sample uniques matched correctly"
+        )

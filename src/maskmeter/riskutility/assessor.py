@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from maskmeter.checks import check_choice, check_list, is_pair
-from maskmeter.data.keys import KeySpace
-from maskmeter.data.microdata import Microdata, check_microdata
-from maskmeter.data.table import KeyTable
-from maskmeter.errors import (
-    FewUniquesWarning,
-    InputError,
-    MaskmeterWarning,
-    ModelWarning,
-    without_warnings,
-)
-from maskmeter.loglinear import LogLinear, LoglinearSearch, search_loglinear
+from maskmeter.checks import check_choice, is_pair
+from maskmeter.data.microdata import Microdata
+from maskmeter.errors import Caution, FewUniquesWarning, InputError, without_warnings
 from maskmeter.loss import Loss, information_loss
 from maskmeter.loss.associations import strongest_associations
 from maskmeter.perturb import Release, protect
 from maskmeter.perturb.step import Step
-from maskmeter.risk import Risk, estimate_risk, exact_risk
+from maskmeter.risk import Risk
+from maskmeter.risk.view import View
+from maskmeter.types import Array
 
 Steps: TypeAlias = Step | Sequence[Step]
-Known: TypeAlias = (
-    str | Sequence[str] | Sequence[Sequence[str]] | Mapping[str, Sequence[str]] | None
-)
 Tables: TypeAlias = tuple[str, str] | Sequence[tuple[str, str]] | None
 
 Measure = Literal["worst", "raad", "rcv", "bvr"]
@@ -38,6 +27,38 @@ Measure = Literal["worst", "raad", "rcv", "bvr"]
 ASSOCIATIONS = 3  # of each perturbed key, the strongest ones: their tables always count
 MOST_LOSS = 50.0  # beyond which a release is not useful
 MOST_CHANGED = 0.5  # of the records in a key, beyond which a release is not useful
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One release of a candidate, its risk in every scenario by name, and its loss."""
+
+    release: Release
+    risks: dict[str, Risk]
+    loss: float
+    worst: float  # the loss by its worst measure, whichever is asked for
+
+    @property
+    def risk(self) -> Risk:
+        """The risk in the scenario with the most of it."""
+        return max(self.risks.values(), key=lambda risk: risk.total)
+
+    @property
+    def useful(self) -> bool:
+        """Whether analysts can use it: loss at most 50, at most half of the records changed in a key."""
+        changed = max(self.release.changed_by_key.values())
+        return self.worst <= MOST_LOSS and changed <= MOST_CHANGED
+
+    @property
+    def assessable(self) -> bool:
+        """Whether the risk of every scenario holds."""
+        return all(risk.assessable for risk in self.risks.values())
+
+    @property
+    def cautions(self) -> list[Caution]:
+        """Why the estimates may mislead, whatever the release."""
+        said = [caution for risk in self.risks.values() for caution in risk.cautions]
+        return [one for one in said if one.kind is not FewUniquesWarning]
 
 
 @dataclass(frozen=True)
@@ -69,113 +90,35 @@ class Point:
             risk=float(risk.mean()),
             risk_sd=_spread(risk),
             share=float(np.mean([trial.risk.share for trial in trials])),
-            upper=float(np.mean([trial.upper for trial in trials])),
+            upper=float(np.mean([trial.risk.upper for trial in trials])),
             loss=float(loss.mean()),
             loss_sd=_spread(loss),
             replications=len(trials),
         )
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One release of a candidate, its risk in every scenario by name, and its loss."""
-
-    release: Release
-    risks: dict[str, Risk]
-    loss: float
-    worst: float  # the loss by its worst measure, whichever is asked for
-
-    @property
-    def risk(self) -> Risk:
-        """The risk in the scenario with the most of it."""
-        return max(self.risks.values(), key=lambda risk: risk.total)
-
-    @property
-    def upper(self) -> float:
-        """Upper end of that risk."""
-        return self.risk.upper
-
-    @property
-    def useful(self) -> bool:
-        """Whether analysts can use it: loss at most 50, at most half of the records changed in a key."""
-        changed = max(self.release.changed_by_key.values())
-        return self.worst <= MOST_LOSS and changed <= MOST_CHANGED
-
-    @property
-    def assessable(self) -> bool:
-        """Whether the risk of every scenario holds."""
-        return all(risk.assessable for risk in self.risks.values())
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """The file as someone sees it who knows some of its keys, or all: then `names` is None."""
-
-    scenario: str
-    names: tuple[str, ...] | None
-    population: KeyTable | None
-    model: LogLinear | LoglinearSearch | None
-
-    @classmethod
-    def of(
-        cls,
-        sample: Microdata,
-        scenario: str,
-        names: tuple[str, ...] | None,
-        population: KeyTable | None,
-        model: LogLinear | LoglinearSearch | None,
-    ) -> View:
-        """Return it with the population, or the model, of the keys that are known."""
-        if population is not None:
-            known = population if names is None else population.project(names)
-            return cls(scenario, names, known, None)
-        if model is None:
-            with without_warnings(ModelWarning):  # they are among the cautions of its risks
-                model = search_loglinear(sample if names is None else sample.project(names))
-        return cls(scenario, names, None, model)
-
-    def risk(self, data: Release | Microdata) -> Risk:
-        """Return the risk of a release, or of the file."""
-        seen = data if self.names is None else data.project(self.names)
-        if self.population is None:
-            return estimate_risk(seen, self.model)
-        return exact_risk(seen, self.population)
-
-
 @dataclass(frozen=True, eq=False)
 class Assessor:
-    """What all candidates share, worked out once: the population or the model, tables and measure."""
+    """What all candidates share: the views of intruders on the file, the tables and the measure."""
 
     sample: Microdata
-    views: tuple[View, ...]
+    views: dict[str, View]
     tables: tuple[tuple[str, str], ...]
     measure: Measure
-    cautions: dict[str, ModelWarning] = field(default_factory=dict)  # by their words
 
     @classmethod
     def of(
         cls,
         sample: Microdata,
+        views: dict[str, View],
         perturbed: Iterable[str],
         *,
-        population: KeyTable | None,
-        model: LogLinear | LoglinearSearch | None,
         loss: Tables,
         measure: Measure,
-        known: Known = None,
         associations: int = ASSOCIATIONS,
     ) -> Assessor:
-        """Return it after the checks; without population and model, the default search is made.
-
-        `perturbed` are the keys that some candidate changes, so that all have the same tables.
-        """
-        check_microdata(sample)
+        """Return it after the checks; `perturbed` are the keys that some candidate changes."""
         check_choice(measure, Measure, name="measure")
-        sets = _sets(known, sample.space)
-        if model is not None and len(sets) > 1:
-            raise InputError(
-                "A `model` serves one set of known keys, but `known` has several. Leave `model` out."
-            )
         tables = loss_tables(loss, sample, perturbed, associations=associations)
         if not tables:
             raise InputError(
@@ -183,70 +126,50 @@ class Assessor:
                 " tables are chosen for you only where the file has columns with 2 to 50 categories"
                 " beside the perturbed key."
             )
-        views = tuple(
-            View.of(sample, scenario, names, population, model) for scenario, names in sets.items()
-        )
         return cls(sample, views, tables, measure)
 
     @property
     def exact(self) -> bool:
         """Whether the population is known."""
-        return self.views[0].population is not None
+        return all(view.counts is not None for view in self.views.values())
 
-    def trial(self, steps: Steps | None, *, seed: int) -> Trial:
+    def trial(self, candidate: Steps | Release | None, *, seed: int) -> Trial:
         """Return one release of a candidate with its risk and loss; None leaves the file alone."""
-        listed: Any = steps if isinstance(steps, list | tuple) else [steps]
-        with without_warnings():  # the path or the map shows what was achieved
-            release = (
-                Release.unchanged(self.sample)
-                if steps is None
-                else protect(self.sample, listed, rng=seed)
-            )
-            return self.assessed(release)
-
-    def assessed(self, release: Release) -> Trial:
-        """Return a release with its risk and loss."""
-        risks = {view.scenario: view.risk(release) for view in self.views}
-        for risk in risks.values():
-            few = FewUniquesWarning  # of the release, not of the model
-            self.cautions.update(
-                (str(one), one) for one in risk.cautions if not isinstance(one, few)
-            )
+        release = candidate if isinstance(candidate, Release) else self._made(candidate, seed)
+        risks = {name: view.with_release(release).risk() for name, view in self.views.items()}
         found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
         loss = float(np.mean([distance(one, self.measure) for one in found]))
         return Trial(release, risks, loss, float(np.mean([one.worst for one in found])))
 
-
-def perturbed_keys(sample: Microdata, candidates: Iterable[Steps]) -> list[str]:
-    """Return the keys that some candidates change; what is no step is refused when it is applied."""
-    steps: list[Any] = []
-    for one in candidates:
-        steps += one if isinstance(one, list | tuple) else [one]
-    named = [name for step in steps for name in getattr(step, "perturbed_keys", ())]
-    return [name for name in dict.fromkeys(named) if name in sample.space.names]
+    def _made(self, steps: Steps | None, seed: int) -> Release:
+        if steps is None:
+            return Release.unchanged(self.sample)
+        listed: Any = steps if isinstance(steps, list | tuple) else [steps]
+        with without_warnings():  # the path or the map shows what was achieved
+            return protect(self.sample, listed, rng=seed)
 
 
-def release_cautions(label: str, trials: Sequence[Trial]) -> list[MaskmeterWarning]:
+def perturbed_keys(
+    sample: Microdata, candidates: Mapping[str, Steps | Release] | None
+) -> list[str]:
+    """Return the keys that candidates change, in the order of the file.
+
+    What is no step is refused when it is applied.
+    """
+    named: set[str] = set()
+    for one in (candidates or {}).values():
+        if isinstance(one, Release):
+            named |= {name for name, share in one.changed_by_key.items() if share}
+        else:
+            steps: Any = one if isinstance(one, list | tuple) else [one]
+            named |= {name for step in steps for name in getattr(step, "perturbed_keys", ())}
+    return [name for name in sample.space.names if name in named]
+
+
+def release_cautions(label: str, trials: Sequence[Trial]) -> list[Caution]:
     """Return what the steps of a candidate warned of, its label in front; one draw speaks for all."""
     said = next((trial.release.cautions for trial in trials if trial.release.cautions), ())
-    return [type(one)(f"{label}: {one}") for one in said]
-
-
-def _sets(known: object, space: KeySpace) -> dict[str, tuple[str, ...] | None]:
-    """Return the sets of keys that intruders know, by their scenarios; None stands for all keys."""
-    if known is None:
-        return {"all keys": None}
-
-    def one(names: object) -> tuple[str, ...]:
-        listed = space.chosen(names) if isinstance(names, str) else names
-        return tuple(check_list(listed, name="known"))
-
-    if isinstance(known, Mapping) and known:
-        return {str(name): one(keys) for name, keys in known.items()}
-    if isinstance(known, str) or all(isinstance(name, str) for name in one(known)):
-        known = [known]
-    sets = [one(names) for names in check_list(known, name="known")]
-    return {", ".join(map(str, names)): names for names in sets}
+    return [Caution(one.kind, f"{label}: {one}", one.public_text) for one in said]
 
 
 def distance(loss: Loss, measure: Measure) -> float:
@@ -283,6 +206,6 @@ def loss_tables(
     return (*own, *(pair for pair in found if frozenset(pair) not in named))
 
 
-def _spread(values: NDArray[np.float64]) -> float:
+def _spread(values: Array) -> float:
     """Return the standard deviation of replications; 0 when there is one."""
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,23 +12,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter import chart
-from maskmeter.checks import check_progress, check_whole
+from maskmeter.checks import Progress, check_progress, check_whole
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords
-from maskmeter.errors import InputError, MaskmeterWarning, UnfitModelWarning, without_warnings
-from maskmeter.loglinear import LogLinear, LoglinearSearch
+from maskmeter.errors import Caution, InputError, UnfitModelWarning, warn
+from maskmeter.loglinear import LogLinear, LogLinearSearch
 from maskmeter.perturb import Release
-from maskmeter.perturb.release import check_release
 from maskmeter.plurals import counted, plural
+from maskmeter.risk.view import Errors, Known, views
 from maskmeter.riskutility.assessor import (
     ASSOCIATIONS,
     Assessor,
-    Known,
     Measure,
     Point,
     Steps,
     Tables,
+    Trial,
     perturbed_keys,
     release_cautions,
 )
@@ -68,7 +67,7 @@ class RiskUtilityMap(InWords):
     measure: Measure
     exact: bool
     tables: tuple[tuple[str, str], ...]
-    cautions: tuple[MaskmeterWarning, ...] = ()
+    cautions: tuple[Caution, ...] = ()
 
     def __repr__(self) -> str:
         """Return the headline."""
@@ -99,7 +98,7 @@ class RiskUtilityMap(InWords):
         kind = "exact" if self.exact else "estimated"
         axis, listed = AXES[self.measure], ", ".join(map(" x ".join, self.tables))
         over = listed if len(self.tables) <= _FEW_TABLES else counted(len(self.tables), "table")
-        unfit = [str(one) for one in self.cautions if isinstance(one, UnfitModelWarning)]
+        unfit = [str(one) for one in self.cautions if one.kind is UnfitModelWarning]
         lines = [
             *unfit,
             (
@@ -123,7 +122,7 @@ class RiskUtilityMap(InWords):
     def headline(self) -> str:
         """How many of the releases are on the frontier, in one line; or why no figure holds."""
         for caution in self.cautions:
-            if isinstance(caution, UnfitModelWarning):
+            if caution.kind is UnfitModelWarning:
                 return str(caution)
         number = len(self.frontier)
         of = counted(len(self.points), "release")
@@ -154,26 +153,35 @@ class RiskUtilityMap(InWords):
 
 
 def compare(
-    sample: Microdata,
-    candidates: Mapping[str, Steps],
+    data: Microdata,
+    candidates: Mapping[str, Steps | Release],
     *,
+    known: Known = None,
+    population: KeyTable | None = None,
+    misclassification: Errors = None,
     loss: Tables = None,
     measure: Measure = "worst",
     associations: int = ASSOCIATIONS,
-    population: KeyTable | None = None,
-    model: LogLinear | LoglinearSearch | None = None,
-    known: Known = None,
-    releases: Mapping[str, Release] | None = None,
+    model: LogLinear | LogLinearSearch | None = None,
     replications: int = 1,
     rng: RandomSource = None,
-    progress: Callable[[Point], object] | None = None,
+    progress: Progress | None = None,
 ) -> RiskUtilityMap:
     """Return the risk and the information loss of several ways to protect a file.
 
     Parameters
     ----------
     candidates
-        A step, or a list of steps, under a label of its own.
+        A step, a list of steps, or a release of the file that was made already, under a label of
+        its own.
+    known
+        The keys that an intruder knows, if not all: a list, or text such as "age,sex". Or several
+        such lists by the names of their scenarios: each release is shown at its worst.
+    population
+        Counts of the true keys: then the risk is exact. Else it is estimated, by `model` or by a
+        search of the original that serves all candidates.
+    misclassification
+        Errors that the file was recorded with.
     loss
         Rows and columns of a table that analysts need, or a list of such pairs. The loss of a
         release is the mean over these tables and the strongest associations in the file.
@@ -183,18 +191,10 @@ def compare(
     associations
         How many of its strongest associations count for each key that a candidate changes; 0
         leaves the tables in `loss` alone, as in the paper.
-    population
-        Counts of the true keys: then the risk is exact. Else it is estimated, by `model` or by a
-        search of the original that serves all candidates.
-    known
-        The keys that an intruder knows, if not all: a list, or text such as "age,sex". Or several
-        such sets, as a list or by the names of their scenarios: each release is shown at its worst.
-    releases
-        Releases of the sample that were made already, to stand on the map beside the candidates.
     replications
         How often each candidate is drawn. All use the same random numbers.
     progress
-        Called with each point as soon as it is known.
+        Called with the label of each release as soon as it is assessed, and how many are.
 
     >>> import maskmeter as mm
     >>> census = mm.synthetic_census(size=50_000)
@@ -205,40 +205,26 @@ def compare(
     >>> mm.compare(sample, swaps, population=population, rng=1)
     RiskUtilityMap(2 releases; frontier RS10, RS20)
     """
-    check_candidates(candidates, *map(str, releases or {}))
+    check_candidates(candidates)
     check_progress(progress)
     check_whole(replications, name="replications", least=1)
     check_whole(associations, name="associations", least=0)
-    check_microdata(sample)
-    made = {str(label): release for label, release in (releases or {}).items()}
-    for release in made.values():
-        check_release(release)
-    assessor = Assessor.of(
-        sample,
-        _perturbed(sample, candidates, made),
-        population=population,
-        model=model,
-        loss=loss,
-        measure=measure,
-        known=known,
-        associations=associations,
+    check_microdata(data)
+    seen = views(data, known, counts=population, errors=misclassification, model=model)
+    found = mapped(
+        Assessor.of(
+            data,
+            seen,
+            perturbed_keys(data, candidates),
+            loss=loss,
+            measure=measure,
+            associations=associations,
+        ),
+        candidates,
+        replication_seeds(seed_of(rng), replications),
+        progress,
     )
-    seeds = replication_seeds(seed_of(rng), replications)
-    points, cautions = [], []
-    for label, release in made.items():
-        with without_warnings():  # the map keeps what they say
-            trials = [assessor.assessed(release)]
-        points.append(Point.of(label, trials))
-        cautions += release_cautions(label, trials)
-    for label, steps in candidates.items():
-        trials = [assessor.trial(steps, seed=seed) for seed in seeds]
-        points.append(Point.of(str(label), trials))
-        cautions += release_cautions(str(label), trials)
-        if progress is not None:
-            progress(points[-1])
-    found = mapped(points, assessor, cautions)
-    for caution in found.cautions:
-        warnings.warn(caution, stacklevel=2)
+    warn(found.cautions)
     return found
 
 
@@ -249,40 +235,46 @@ def check_candidates(candidates: object, *taken: str) -> None:
     """Refuse what is not a dictionary of steps, and labels that are taken."""
     if not isinstance(candidates, Mapping) or not candidates:
         raise InputError(
-            "Give a dictionary of candidates: for each label a step or a list of steps."
+            "Give a dictionary of candidates: for each label a step, a list of steps or a release."
         )
     if len({*taken, *map(str, candidates)}) < len(taken) + len(candidates):
         raise InputError("Two releases have the same label. Give each its own.")
 
 
-def _perturbed(
-    sample: Microdata, candidates: Mapping[str, Steps], releases: Mapping[str, Release]
-) -> list[str]:
-    """Return the keys that candidates and releases change, in the order of the file."""
-    named = set(perturbed_keys(sample, candidates.values()))
-    for release in releases.values():
-        named |= {name for name, share in release.changed_by_key.items() if share}
-    return [name for name in sample.space.names if name in named]
-
-
 def mapped(
-    points: Sequence[Point], assessor: Assessor, cautions: Sequence[MaskmeterWarning]
+    assessor: Assessor,
+    candidates: Mapping[str, Steps | Release | None],
+    seeds: Sequence[int],
+    progress: Progress | None = None,
 ) -> RiskUtilityMap:
-    """Return the map of some points, with its frontier from least loss to least risk.
+    """Return the map of candidates, each drawn with every seed; None leaves the file alone."""
+    tried: dict[str, list[Trial]] = {}
+    for label, candidate in candidates.items():
+        drawn = seeds[:1] if candidate is None or isinstance(candidate, Release) else seeds
+        tried[str(label)] = [assessor.trial(candidate, seed=seed) for seed in drawn]
+        if progress is not None:
+            progress(str(label), len(tried), len(candidates))
+    points = [Point.of(label, trials) for label, trials in tried.items()]
+    of_releases = [
+        one for label, trials in tried.items() for one in release_cautions(label, trials)
+    ]
+    of_risks = [one for trials in tried.values() for trial in trials for one in trial.cautions]
+    return map_of(points, assessor, (*of_risks, *of_releases))
 
-    `cautions` are those of the releases; what speaks against the estimates comes before them.
-    """
+
+def map_of(
+    points: Sequence[Point], assessor: Assessor, cautions: Iterable[Caution]
+) -> RiskUtilityMap:
+    """Return the map of some points, with its frontier from least loss to least risk."""
     best = undominated(np.array([p.risk for p in points]), np.array([p.loss for p in points]))
     ranked = sorted((p for p, on in zip(points, best, strict=True) if on), key=lambda p: p.loss)
-    labels = tuple(point.label for point in ranked)
-    said = {str(one): one for one in (*assessor.cautions.values(), *cautions)}
     return RiskUtilityMap(
         tuple(points),
-        labels,
+        tuple(point.label for point in ranked),
         assessor.measure,
         assessor.exact,
         assessor.tables,
-        tuple(said.values()),
+        tuple(dict.fromkeys(cautions)),
     )
 
 

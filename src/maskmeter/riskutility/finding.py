@@ -11,21 +11,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskmeter.checks import check_progress, shown
+from maskmeter.checks import Progress, check_progress, shown
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords, listed
-from maskmeter.errors import InputError, TargetWarning, without_warnings
-from maskmeter.loglinear import LogLinear, LoglinearSearch
+from maskmeter.errors import InputError, TargetWarning, warn
+from maskmeter.loglinear import LogLinear, LogLinearSearch
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted
 from maskmeter.risk import Risk
-from maskmeter.risk.target import Binding, By, Target, Verdict
+from maskmeter.risk.target import Binding, Target, Verdict
+from maskmeter.risk.view import Errors, Known, views
 from maskmeter.riskutility.assessor import (
     MOST_CHANGED,
     MOST_LOSS,
     Assessor,
-    Known,
     Measure,
     Point,
     Steps,
@@ -38,7 +38,7 @@ from maskmeter.riskutility.comparison import (
     UNCHANGED,
     RiskUtilityMap,
     check_candidates,
-    mapped,
+    map_of,
 )
 from maskmeter.riskutility.family import Family, rate_label
 from maskmeter.streams import RandomSource, seed_of
@@ -163,25 +163,24 @@ class FoundRelease(InWords):
 
     def plot(self) -> Any:
         """Return an Altair map of all releases that were tried, with the choice and the target."""
-        target = (self.target.most(self.risk.base), "target")
+        target = (self.target.allowed(self.risk.unprotected), "target")
         return self.tried.plot(chosen=self.label, target=target)
 
 
 def find_release(
-    sample: Microdata,
+    data: Microdata,
     *,
+    target: Target,
     family: Family | None = None,
-    candidates: Mapping[str, Steps] | None = None,
-    max_share: float | None = None,
-    max_total: float | None = None,
-    by: By = "upper",
+    candidates: Mapping[str, Steps | Release] | None = None,
+    known: Known = None,
+    population: KeyTable | None = None,
+    misclassification: Errors = None,
     loss: Tables = None,
     measure: Measure = "worst",
-    population: KeyTable | None = None,
-    model: LogLinear | LoglinearSearch | None = None,
-    known: Known = None,
+    model: LogLinear | LogLinearSearch | None = None,
     rng: RandomSource = None,
-    progress: Callable[[Point], object] | None = None,
+    progress: Progress | None = None,
 ) -> FoundRelease:
     """Return the useful release with the least information loss whose risk meets a target.
 
@@ -192,13 +191,9 @@ def find_release(
 
     Parameters
     ----------
-    max_share, max_total
-        The target, one of the two: correct matches to expect as a share of the unprotected file's
-        sample uniques, or their number.
-    by
-        "upper": an estimated risk must meet the target by the upper end of its interval.
-        "estimate": the estimate alone is enough.
-    loss, measure, population, model, known, progress
+    target
+        How much risk is allowed, such as `mm.Target(max_share=0.05)`.
+    known, population, misclassification, loss, measure, model, progress
         As for `mm.compare`; the strongest associations of each changed key always count.
 
     >>> import maskmeter as mm
@@ -208,13 +203,14 @@ def find_release(
     >>> sample = mm.read(people, keys=population.space, fraction=0.05)
     >>> family = mm.Family("lad", methods=("swap",), target="ethnicity")
     >>> found = mm.find_release(
-    ...     sample, family=family, max_share=0.15, loss=("lad", "ethnicity"), population=population, rng=1
+    ...     sample, family=family, target=mm.Target(max_share=0.15), population=population, rng=1
     ... )
     >>> found.met
     True
     """
-    target = Target.of(max_total=max_total, max_share=max_share, by=by)
-    check_microdata(sample)
+    if not isinstance(target, Target):
+        raise InputError(f"`target` must be an mm.Target, not {shown(target)}.")
+    check_microdata(data)
     check_progress(progress)
     if (family is None) == (candidates is None):
         raise InputError(
@@ -225,24 +221,36 @@ def find_release(
     if candidates is not None:
         check_candidates(candidates, UNCHANGED)
     if family is not None:
-        sample.space.index(family.key)
-    assessor = Assessor.of(
-        sample,
-        [family.key] if family else perturbed_keys(sample, (candidates or {}).values()),
-        population=population,
-        model=model,
-        loss=loss,
-        measure=measure,
-        known=known,
+        data.space.index(family.key)
+    seen = views(data, known, counts=population, errors=misclassification, model=model)
+    changed = [family.key] if family else perturbed_keys(data, candidates)
+    found = found_release(
+        Assessor.of(data, seen, changed, loss=loss, measure=measure),
+        target,
+        family=family,
+        candidates=candidates,
+        seed=seed_of(rng),
+        progress=progress,
     )
-    search = _Search(assessor, target, seed_of(rng), progress or (lambda _: None), [])
-    search.try_all(family, candidates or {})
-    found = search.chosen(searched=family is not None)
     if not found.met and found.verdict != "not assessable":  # that is among the cautions
         warnings.warn(found.summary(), TargetWarning, stacklevel=2)
-    for caution in found.tried.cautions:
-        warnings.warn(caution, stacklevel=2)
+    warn(found.tried.cautions)
     return found
+
+
+def found_release(
+    assessor: Assessor,
+    target: Target,
+    *,
+    family: Family | None,
+    candidates: Mapping[str, Steps | Release] | None,
+    seed: int,
+    progress: Progress | None = None,
+) -> FoundRelease:
+    """Return the choice from a family or from candidates, without a warning."""
+    search = _Search(assessor, target, seed, progress or (lambda *_: None), [])
+    search.try_all(family, candidates or {})
+    return search.chosen(searched=family is not None)
 
 
 class _Tried(NamedTuple):
@@ -260,10 +268,10 @@ class _Search:
     assessor: Assessor
     target: Target
     seed: int
-    progress: Callable[[Point], object]
+    progress: Progress
     tried: list[_Tried]
 
-    def try_all(self, family: Family | None, candidates: Mapping[str, Steps]) -> None:
+    def try_all(self, family: Family | None, candidates: Mapping[str, Steps | Release]) -> None:
         """Try the file as it is, then a family or candidates, unless no risk can be assessed."""
         bare = self.attempt(UNCHANGED, None)
         if not bare.trial.assessable:
@@ -275,7 +283,9 @@ class _Search:
         for label, steps in candidates.items():
             self.attempt(str(label), steps)
 
-    def attempt(self, label: str, steps: Steps | None, *, percent: int | None = None) -> _Tried:
+    def attempt(
+        self, label: str, steps: Steps | Release | None, *, percent: int | None = None
+    ) -> _Tried:
         """Try a release; None leaves the file alone.
 
         With the `percent` of records that it was asked to change, the label is that of its method.
@@ -287,12 +297,12 @@ class _Search:
             named = rate_label(label, percent, one.point.changed, taken)
             one = one._replace(point=replace(one.point, label=named))
         self.tried.append(one)
-        self.progress(one.point)
+        self.progress(one.point.label, len(self.tried), 0)
         return one
 
     def meets(self, one: _Tried) -> bool:
         """Return True when a release meets the target in every scenario."""
-        return self.target.met_by(*one.trial.risks.values())
+        return self.target.decide(one.trial.risks).met
 
     def lowest_rate(self, label: str, curve: Curve) -> None:
         """Try the rates of a method by bisection, for the lowest that meets the target or ruins the file.
@@ -316,7 +326,7 @@ class _Search:
 
     def excess(self, one: _Tried) -> float:
         """Return by how much a release is above the target."""
-        return self.target.excess(*one.trial.risks.values())
+        return self.target.decide(one.trial.risks).excess
 
     def least(self, releases: Sequence[_Tried]) -> _Tried:
         """Return the release with the least loss, of several the one with less risk."""
@@ -335,9 +345,7 @@ class _Search:
 
     def by_estimate(self, useful: Sequence[_Tried]) -> _Tried | None:
         """Return what would be chosen by the estimate alone."""
-        within = [
-            one for one in useful if self.target.verdict(*one.trial.risks.values()) != "not met"
-        ]
+        within = [one for one in useful if self.target.decide(one.trial.risks).verdict != "not met"]
         return self.least(within) if within else None
 
     def chosen(self, *, searched: bool) -> FoundRelease:
@@ -348,9 +356,10 @@ class _Search:
         best = self.least(meeting) if meeting else nearest[0]
         alone = self.by_estimate(useful)
         shown = self.tried if not searched else [best, *nearest[1:]]
-        cautions = [
-            caution for one in shown for caution in release_cautions(one.point.label, [one.trial])
-        ]
+        outcome = self.target.decide(best.trial.risks)
+        cautions = [caution for one in self.tried for caution in one.trial.cautions]
+        for one in shown:
+            cautions += release_cautions(one.point.label, [one.trial])
         return FoundRelease(
             best.point.label,
             best.trial.release,
@@ -358,11 +367,11 @@ class _Search:
             best.trial.loss,
             bool(meeting),
             self.target,
-            mapped([one.point for one in self.tried], self.assessor, cautions),
-            self.target.verdict(*best.trial.risks.values()),
+            map_of([one.point for one in self.tried], self.assessor, cautions),
+            outcome.verdict,
             searched,
             nearest=tuple(one.point.label for one in nearest),
-            binds=self.target.binding(best.trial.risks) if not meeting else None,
+            binds=outcome.binds,
             ruined=tuple(
                 one.point.label
                 for one in sorted(self.tried, key=lambda one: one.trial.loss)
@@ -374,6 +383,5 @@ class _Search:
 
 def _risk_before(assessor: Assessor) -> NDArray[np.float64]:
     """Return the risk of every record before protection, 0 where it is not known."""
-    with without_warnings():
-        risks = [view.risk(assessor.sample).by_record for view in assessor.views]
-        return np.asarray(np.nan_to_num(risks).max(axis=0))
+    risks = [view.before().risk().by_record for view in assessor.views.values()]
+    return np.asarray(np.nan_to_num(risks).max(axis=0))

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from maskmeter.assessment import approximations
 from maskmeter.data.table import KeyTable, count
-from maskmeter.errors import FileError, without_warnings
+from maskmeter.errors import FileError
 from maskmeter.evidence import Pack
 from maskmeter.evidence.overwrite import check_pack
 from maskmeter.evidence.settings import Settings
 from maskmeter.files import check_folder, whole
 from maskmeter.perturb import Release
 from maskmeter.plan import read_plan, read_task
-from maskmeter.risk import Risk, exact_risk
+from maskmeter.risk import Risk
+from maskmeter.risk.view import View
 from maskmeter.riskutility import FoundRelease
 from maskmeter.streams import RandomSource, seed_of
 from maskmeter.studies.census import PAPER_SIZE, bernoulli_sample, synthetic_census
@@ -151,10 +152,10 @@ def _of_another(out: Path, name: str) -> FileError:
 def _measures(
     release: Release, population: KeyTable, estimate: Risk
 ) -> tuple[tuple[str, str, Risk], ...]:
-    with without_warnings():  # the table shows (2.6) as it is
-        return (
-            ("tau*", "exact, before protection", exact_risk(release.original, population)),
-            ("estimate", "from the sample alone", estimate),
-            ("(2.8)", "tau, exact", exact_risk(release, population)),
-            *approximations(release, population),
-        )
+    view = View.of(release, counts=population)
+    return (
+        ("tau*", "exact, before protection", view.before().risk()),
+        ("estimate", "from the sample alone", estimate),
+        ("(2.8)", "tau, exact", view.risk()),
+        *approximations(view),
+    )

@@ -19,9 +19,10 @@ from maskmeter.errors import FileError
 from maskmeter.files import check_folder, whole
 from maskmeter.page import Block, Figure, Section, Table, Text, Top, render
 from maskmeter.perturb import Pram, Swap
-from maskmeter.risk.by_keys import KeyCurve, binary_keys_experiment
+from maskmeter.risk.by_keys import KeyCurve
 from maskmeter.riskutility import RiskUtilityMap, compare
 from maskmeter.streams import RandomSource, generator, seed_of
+from maskmeter.studies.binary_keys import binary_keys_experiment
 from maskmeter.studies.census import PAPER_SIZE, bernoulli_sample, synthetic_census
 from maskmeter.studies.paper import findings
 from maskmeter.studies.paper.tables import (
@@ -304,7 +305,7 @@ def run_paper(
         population=population,
         replications=3,
         rng=seed,
-        progress=lambda point: announce(f"{STEPS[4]}: {point.label}"),
+        progress=lambda label, _done, _of: announce(f"{STEPS[4]}: {label}"),
     )
     announce(next(steps))
     draws = generator(seed, "many keys").integers(2**63)
@@ -315,7 +316,7 @@ def run_paper(
         keys=KEYS,
         thetas=THETAS,
         rng=int(draws),
-        progress=lambda one: announce(f"{STEPS[-1]}: {one.number}, theta {one.theta:g}"),
+        progress=lambda stage, _done, _of: announce(f"{STEPS[-1]}: {stage}"),
     )
     return Paper(study, table1, table2, table3, releases, curve)
 

@@ -16,7 +16,7 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, by
 from maskmeter.errors import without_warnings
-from maskmeter.loglinear import LoglinearSearch, search_loglinear
+from maskmeter.loglinear import LogLinearSearch, search_loglinear
 from maskmeter.loss import information_loss
 from maskmeter.perturb import Pram, Release, Swap, protect
 from maskmeter.perturb.step import Step
@@ -103,7 +103,7 @@ class Column:
             for row, formula in formulas.items()
         }
 
-    def rows(self, model: LoglinearSearch) -> dict[str, float]:
+    def rows(self, model: LogLinearSearch) -> dict[str, float]:
         """Return the paper's eight rows, (2.6) in both readings, then ours.
 
         `model` is the default search of the original.
@@ -134,7 +134,7 @@ class Study:
     seed: int
 
     @cached_property
-    def model(self) -> LoglinearSearch:
+    def model(self) -> LogLinearSearch:
         """The default search of the original sample, which serves every design."""
         return _quiet(search_loglinear, self.sample)
 

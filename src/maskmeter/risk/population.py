@@ -1,0 +1,127 @@
+"""Sample uniques beside the population counts of their cells: all that the equations need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskmeter.data.keys import Codes
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.table import KeyTable
+from maskmeter.errors import CategoryError, InputError
+from maskmeter.mechanism import Mechanism, Rivals, moved_in, rivals
+from maskmeter.risk.sight import Sight
+from maskmeter.streams import RandomSource, seed_of
+from maskmeter.types import Array
+
+_UNITS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Uniques:
+    """The sample uniques of a file, and the counts that their cells are held against.
+
+    `counts` are those of the population, or of the original sample when the intruder knows who is
+    in it, with the category codes of the released file.
+    """
+
+    sight: Sight
+    counts: KeyTable
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The mechanism, with the categories that only the population has."""
+        return self.sight.mechanism.on(self.counts.space)
+
+    @property
+    def cells(self) -> Codes:
+        """Codes of the cells."""
+        return self.sight.cells
+
+    @cached_property
+    def own(self) -> Array:
+        """F_j: how many units truly are in the cell."""
+        return self.counts.lookup(self.cells).astype(np.float64)
+
+    @cached_property
+    def stay(self) -> Array:
+        """M_jj: the probability of being recorded there."""
+        return self.mechanism.stay(self.cells)
+
+    @property
+    def pi(self) -> Array:
+        """Inclusion probability; without misclassification it does not matter."""
+        if not self.mechanism.factors:
+            return np.zeros(len(self.cells))
+        return self.sight.recorded.inclusion(self.cells)
+
+    @cached_property
+    def moved_in(self) -> Array:
+        """Units to expect in the released cell that come from other cells."""
+        return moved_in(self.mechanism, self.counts, self.cells)
+
+    @property
+    def expected(self) -> Array:
+        """F~_j to expect: `sum_k F_k M_jk`."""
+        return self.own * self.stay + self.moved_in
+
+    def rivals(self, pi: Array) -> Rivals:
+        """Return the rivals of a correct match in (2.4)."""
+        return rivals(self.mechanism, self.counts, self.cells, pi=pi)
+
+    def realised(self, rng: RandomSource) -> Array:
+        """Return the released counts of one misclassified population.
+
+        Sampled units keep their released values (a unique is one of its own cell); the others are
+        drawn once.
+        """
+        if self.sight.truth is None:
+            raise InputError(
+                "Realised counts need the true keys of the sampled units, which are unknown for a"
+                ' sample recorded with error. Use released_counts="expected".'
+            )
+        outside = unsampled(self.counts, self.sight.truth)
+        if (outside < 0).any():
+            raise InputError(
+                "Realised counts need a population with at least as many units as records in every cell."
+            )
+        seed, space, codes = seed_of(rng), self.counts.space, self.counts.codes
+        wanted, order = np.unique(space.number(self.cells), return_inverse=True)
+        total, ends = np.ones(len(wanted)), np.cumsum(outside)
+        for start in range(0, int(ends[-1]) if len(wanted) else 0, _UNITS_AT_ONCE):
+            stop = min(start + _UNITS_AT_ONCE, int(ends[-1]))
+            units = codes[np.searchsorted(ends, np.arange(start, stop), side="right")]
+            drawn = self.mechanism.draw(units, rng=seed, label="population", start=start)
+            numbers = space.number(drawn)
+            place = np.minimum(np.searchsorted(wanted, numbers), len(wanted) - 1)
+            total += np.bincount(place[wanted[place] == numbers], minlength=len(wanted))
+        return total[order]
+
+
+def population_of(sample: Microdata, population: KeyTable) -> KeyTable:
+    """Return the population with the sample's keys and category codes, if it may hold the sample."""
+    counts = population.onto(sample.space)
+    for position, key in enumerate(sample.space.keys):
+        size = counts.space.keys[position].size
+        seen = np.bincount(sample.codes[:, position], minlength=size) > 0
+        there = np.bincount(counts.codes[:, position], minlength=size) > 0
+        lost = int((seen & ~there).sum())
+        if lost:
+            raise CategoryError(
+                f"Nobody in the population has {lost} of the {int(seen.sum())} categories of"
+                f" {key.name!r} that occur in the sample. Count the population that the sample was"
+                " drawn from, and store the column with the same type in both files (text never"
+                " matches numbers)."
+            )
+    return counts
+
+
+def unsampled(population: KeyTable, sample: Microdata) -> NDArray[np.int64]:
+    """Return the units of each population cell that are not in the sample, negative if too few."""
+    place, there = population.find(sample.codes)
+    rest = population.counts - np.bincount(place[there], minlength=len(population))
+    lost = len(np.unique(population.space.number(sample.codes[~there])))
+    return np.append(rest, -np.ones(lost, dtype=np.int64))

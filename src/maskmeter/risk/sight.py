@@ -1,0 +1,53 @@
+"""What can be seen of a file: its released records, the truth behind them and the way between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskmeter.data.keys import Codes
+from maskmeter.data.microdata import Microdata
+from maskmeter.mechanism import Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """A released file, the true keys of its records if they are known, and the mechanism between.
+
+    `recorded` is the file as it was before protection, with the released keys and records; it is
+    the truth unless it was recorded with error. `unprotected` is the number of sample uniques of
+    the whole file before protection.
+    """
+
+    released: Microdata
+    recorded: Microdata
+    mechanism: Mechanism
+    unprotected: int
+    with_error: bool = False
+
+    @property
+    def truth(self) -> Microdata | None:
+        """The true keys of the records; None when they were recorded with error."""
+        return None if self.with_error else self.recorded
+
+    @cached_property
+    def uniques(self) -> NDArray[np.int64]:
+        """Rows of the records that are alone in their released cell."""
+        numbers = self.released.space.number(self.released.codes)
+        _, row, times = np.unique(numbers, return_index=True, return_counts=True)
+        return np.sort(row[times == 1])
+
+    @cached_property
+    def cells(self) -> Codes:
+        """Codes of the cells of the sample uniques."""
+        return self.released.codes[self.uniques]
+
+    @property
+    def premise(self) -> str:
+        """What every measure takes for known about the mechanism."""
+        return (
+            "misclassification matrix known" if self.mechanism.factors else "nothing misclassified"
+        )

@@ -1,0 +1,245 @@
+"""A file through some of its keys, as one intruder sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from maskmeter.data.keys import KeySpace
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.table import KeyTable
+from maskmeter.errors import InputError, ModelWarning, without_warnings
+from maskmeter.loglinear import LogLinear, LogLinearSearch, search_loglinear
+from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism, seen_through
+from maskmeter.perturb import Release
+from maskmeter.risk.estimation import Method, check_method, estimate, fitted_file
+from maskmeter.risk.known import exact
+from maskmeter.risk.population import Uniques, population_of
+from maskmeter.risk.result import Risk
+from maskmeter.risk.sight import Sight
+
+Errors: TypeAlias = Misclassification | Mechanism | Mapping[Any, Any] | None
+Known: TypeAlias = str | Sequence[str] | Mapping[str, str | Sequence[str]] | None
+
+ALL_KEYS = "all keys"
+
+
+class Searches:
+    """The models of some files: each file is searched once."""
+
+    def __init__(self) -> None:
+        self._found: list[LogLinearSearch] = []
+
+    def take(self, model: object, sight: Sight, method: Method) -> LogLinearSearch:
+        """Return the search that a given model stands for, if it describes what a method needs."""
+        given = LogLinearSearch.of(model) if isinstance(model, LogLinear) else model
+        if not isinstance(given, LogLinearSearch):
+            raise InputError(
+                "Give a model from mm.search_loglinear or mm.fit_loglinear, not a"
+                f" {type(model).__name__}."
+            )
+        fitted = fitted_file(sight, method)
+        if given.nearest.data is not fitted and given.nearest.data != fitted:
+            wanted = "original" if method == "expected" else "released"
+            raise InputError(
+                f"The model was not fitted to the {wanted} counts of this file, which method"
+                f' "{method}" needs. Fit it to this file with counts="{wanted}", or leave `model`'
+                " out."
+            )
+        self._found.append(given)
+        return given
+
+    def of(self, sample: Microdata) -> LogLinearSearch:
+        """Return the search of a file's models, made now unless it was made before."""
+        for one in self._found:
+            if one.nearest.data is sample or one.nearest.data == sample:
+                return one
+        with without_warnings(ModelWarning):  # they are among the cautions of its risks
+            self._found.append(search_loglinear(sample))
+        return self._found[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One file through some keys, to one intruder.
+
+    `counts` are those of the population, in the categories of the original file; without them the
+    risk is estimated by a model. `errors` are those that the original was recorded with. Views that
+    come from one another share their `searches`.
+
+    >>> import maskmeter as mm
+    >>> census = mm.synthetic_census(size=50_000)
+    >>> people = mm.bernoulli_sample(census, fraction=0.05, rng=1)
+    >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05)
+    >>> view = View.of(mm.Swap("lad", rate=0.2).apply(sample, rng=1))
+    >>> [round(one.risk().total) for one in (view.before(), view, view.without("lad"))]
+    [89, 71, 12]
+    """
+
+    release: Release
+    keys: tuple[str, ...]
+    counts: KeyTable | None = None
+    errors: Errors = None
+    searches: Searches = field(default_factory=Searches)
+
+    @classmethod
+    def of(
+        cls,
+        data: Release | Microdata,
+        keys: Sequence[str] = (),
+        *,
+        counts: KeyTable | None = None,
+        errors: Errors = None,
+    ) -> View:
+        """Return the view of a release, or of a sample as it is, through some keys or all."""
+        check_data(data)
+        if counts is not None and not isinstance(counts, KeyTable):
+            raise InputError(
+                f"Give the population as counts (mm.count), not as a {type(counts).__name__}."
+            )
+        release = data if isinstance(data, Release) else Release.unchanged(data)
+        return cls(release, tuple(keys) or release.released.space.names, counts, errors)
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """How the true keys came to be the released ones: errors, then protection.
+
+        Both are composed on all keys before the keys that are not known are averaged out, once and
+        over their joint distribution: what one depends on, the other may have changed.
+        """
+        whole, truth = self.release.mechanism, self.release.truth
+        if self.errors is not None:
+            whole = as_mechanism(self.errors, truth.space).then(whole.declared)
+        if self.keys == truth.space.names:
+            return whole
+        return seen_through(whole, self.keys, true=truth.codes, weights=truth.weights).on(
+            truth.space.project(self.keys)
+        )
+
+    @cached_property
+    def sight(self) -> Sight:
+        """The released records with these keys, and what lies behind them."""
+        release = self.release
+        whole = self.keys == release.released.space.names
+        recorded = release.truth if whole else release.truth.project(self.keys)
+        if release.released is release.truth:
+            released = recorded
+        elif whole:
+            released = release.released
+        else:
+            released = recorded.with_codes(release.released.project(self.keys).codes)
+        original = release.original
+        before = recorded if release.truth is original else original.project(self.keys)
+        return Sight(released, recorded, self.mechanism, before.uniques, self.errors is not None)
+
+    @cached_property
+    def population(self) -> KeyTable | None:
+        """Population counts of these keys, with the category codes of the release."""
+        if self.counts is None:
+            return None
+        return population_of(self.sight.recorded, self.release.recoded(self.counts))
+
+    @cached_property
+    def uniques(self) -> Uniques:
+        """The sample uniques beside the population counts of their cells."""
+        if self.population is None:
+            raise InputError("This measure needs the population counts (mm.count).")
+        return Uniques(self.sight, self.population)
+
+    @property
+    def method(self) -> Method:
+        """How the risk is estimated: from the true counts if they are known."""
+        return "paper" if self.sight.truth is None else "expected"
+
+    def risk(
+        self, *, household: str | None = None, interval: Literal["model", "none"] = "model"
+    ) -> Risk:
+        """Return the risk: exact when the population is known, else estimated."""
+        if self.population is not None:
+            return exact(self.uniques)
+        check_method(self.sight, self.method)
+        search = self.searches.of(fitted_file(self.sight, self.method))
+        return estimate(
+            self.sight, search, method=self.method, household=household, interval=interval
+        )
+
+    def before(self) -> View:
+        """Return the same keys of the file before protection; recording errors remain."""
+        return self.with_release(Release.unchanged(self.release.original))
+
+    def without_errors(self) -> View:
+        """Return the view of the file as if it had been recorded without error."""
+        return replace(self, errors=None)
+
+    def without(self, key: str) -> View:
+        """Return the view of an intruder who does not know one of the keys."""
+        return self.through([name for name in self.keys if name != key])
+
+    def through(self, keys: Sequence[str]) -> View:
+        """Return the view of the same file through other keys."""
+        return replace(self, keys=tuple(keys))
+
+    def with_release(self, other: Release) -> View:
+        """Return the same keys of another release of the file."""
+        return replace(self, release=other)
+
+
+def views(
+    data: Release | Microdata,
+    known: Known = None,
+    *,
+    counts: KeyTable | None = None,
+    errors: Errors = None,
+    model: LogLinear | LogLinearSearch | None = None,
+) -> dict[str, View]:
+    """Return the view of each intruder by the name of the scenario; all share their searches."""
+    whole = View.of(data, counts=counts, errors=errors)
+    seen = {
+        name: whole.through(keys)
+        for name, keys in scenarios(known, whole.release.truth.space).items()
+    }
+    if model is not None and counts is None:
+        if len(seen) > 1:
+            raise InputError(
+                "A `model` serves one set of known keys, but `known` has several. Leave `model` out."
+            )
+        (one,) = seen.values()
+        one.searches.take(model, one.sight, one.method)
+    return seen
+
+
+def scenarios(known: Known, space: KeySpace) -> dict[str, tuple[str, ...]]:
+    """Return the keys of each intruder by the name of the scenario, in the order of the file.
+
+    `known` is a list of keys, text such as "age,sex", or a dictionary of these; without it an
+    intruder knows all keys.
+
+    >>> from maskmeter.data.keys import Key
+    >>> space = KeySpace([Key("sex", ["f", "m"]), Key("age", [1, 2]), Key("lad", [1, 2])])
+    >>> scenarios("age, sex", space)
+    {'sex, age': ('sex', 'age')}
+    """
+    if isinstance(known, Mapping):
+        if not known:
+            raise InputError("`known` must name at least one scenario.")
+        return {str(name): _keys(keys, space, f"{str(name)!r}") for name, keys in known.items()}
+    keys = space.names if known is None else _keys(known, space, "`known`")
+    return {ALL_KEYS if keys == space.names else ", ".join(keys): keys}
+
+
+def _keys(given: object, space: KeySpace, name: str) -> tuple[str, ...]:
+    """Return the keys of one scenario in the order of the file."""
+    listed = space.chosen(given) if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple) or not listed:
+        raise InputError(f"{name} must name at least one key: a list, or text such as 'a,b'.")
+    for key in listed:
+        space.index(key)
+    return tuple(key for key in space.names if key in listed)
+
+
+def check_data(data: object) -> None:
+    """Refuse what is neither a release nor a sample."""
+    if not isinstance(data, Release | Microdata):
+        raise InputError(f"Give a release or a sample (mm.read), not a {type(data).__name__}.")
