@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -97,8 +97,8 @@ def matrices(size):
 
 
 @st.composite
-def worlds(draw, *, most_units=6):
-    sizes = tuple(draw(st.lists(st.integers(2, 3), min_size=1, max_size=4)))
+def errors(draw, sizes):
+    """Matrices of some keys, each for all records or by a key that is not among them."""
     touched = draw(st.sets(st.integers(0, len(sizes) - 1)))
     untouched = sorted(set(range(len(sizes))) - touched)
     found, stratum_keys = {}, {}
@@ -107,6 +107,13 @@ def worlds(draw, *, most_units=6):
             stratum_keys[c] = draw(st.sampled_from(untouched))
         strata = sizes[stratum_keys[c]] if c in stratum_keys else 1
         found[c] = [draw(matrices(sizes[c])) for _ in range(strata)]
+    return found, stratum_keys
+
+
+@st.composite
+def worlds(draw, *, most_units=6):
+    sizes = tuple(draw(st.lists(st.integers(2, 3), min_size=1, max_size=4)))
+    found, stratum_keys = draw(errors(sizes))
     pi_key = draw(st.integers(0, len(sizes) - 1))
     if draw(st.booleans()):
         pi = [draw(PROBABILITIES)] * sizes[pi_key]
@@ -115,6 +122,14 @@ def worlds(draw, *, most_units=6):
     cell = st.tuples(*(st.integers(0, size - 1) for size in sizes))
     units = draw(st.lists(cell, min_size=1, max_size=most_units))
     return World(sizes, found, stratum_keys, pi_key, pi, units)
+
+
+@st.composite
+def successions(draw, *, changes=2, most_units=5):
+    """A world for each of several changes in a row; all have the same keys and people."""
+    first = draw(worlds(most_units=most_units))
+    others = (draw(errors(first.sizes)) for _ in range(changes - 1))
+    return [first, *(replace(first, matrices=P, stratum_keys=by) for P, by in others)]
 
 
 FILE_SIZES = {"lad": 4, "ward": 2, "sex": 2, "age": 3}

@@ -495,7 +495,8 @@ def test_errors_of_recording_come_before_the_release(sample, census):
     natural = mm.Misclassification({"age": mm.stay_or_move(24, stay=0.9)})
     release = mm.Pram("lad", stay=0.8).apply(sample, rng=1)
     population = mm.count(census, keys=sample.space)
-    both = mm.Misclassification(dict(natural.matrices) | dict(release.mechanism.declared.matrices))
+    (of_lad,) = release.mechanism.factors
+    both = mm.Misclassification(dict(natural.matrices) | {"lad": of_lad.P[0]})
     wanted = mm.exact_risk(release.released, population, misclassification=both).total
 
     assert mm.exact_risk(release, population, misclassification=natural).total == pytest.approx(

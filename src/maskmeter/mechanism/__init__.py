@@ -1,13 +1,16 @@
 """How keys come to be recorded wrongly: matrices, their products, and sums over true cells."""
 
+from maskmeter.mechanism.factor import Crossed, Declared, Factor
 from maskmeter.mechanism.grid import Grid
-from maskmeter.mechanism.marginal import seen_through
 from maskmeter.mechanism.matrix import Matrix, as_matrix, stay_or_move
 from maskmeter.mechanism.mechanism import Mechanism, Misclassification, as_mechanism
 from maskmeter.mechanism.rivals import Rivals, moved_in, rivals
 from maskmeter.mechanism.validation import ValidationStudy, validation_study
 
 __all__ = [
+    "Crossed",
+    "Declared",
+    "Factor",
     "Grid",
     "Matrix",
     "Mechanism",
@@ -18,7 +21,6 @@ __all__ = [
     "as_mechanism",
     "moved_in",
     "rivals",
-    "seen_through",
     "stay_or_move",
     "validation_study",
 ]

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from itertools import product
-from typing import Any, TypeAlias
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from maskmeter.checks import locked
-from maskmeter.data.keys import CellNumbers, Codes, Key, KeySpace, check_codes, combined
+from maskmeter.data.keys import CellNumbers, Codes, KeySpace, check_codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
-from maskmeter.data.varying import By, as_by, mapped
+from maskmeter.data.varying import By, mapped
 from maskmeter.errors import InputError, MatrixError
+from maskmeter.mechanism.factor import Crossed, Declared, Factor, followed
+from maskmeter.mechanism.marginal import marginal_factors
 from maskmeter.mechanism.matrix import Matrix, as_matrix
-from maskmeter.streams import AliasTable, RandomSource, seed_of, uniforms
+from maskmeter.plurals import counted
+from maskmeter.streams import RandomSource, seed_of, uniforms
+from maskmeter.types import Array
 
-Crossed: TypeAlias = tuple[str, ...]
-Declared: TypeAlias = Matrix | By[Matrix]
+_FEW = 5  # combinations that the name of a stratum lists
 
 
 @dataclass(frozen=True, init=False)
@@ -66,40 +68,8 @@ class Misclassification:
     def on(self, data: KeySpace | Microdata | KeyTable) -> Mechanism:
         """Return the misclassification of the keys of a file, with its three verbs."""
         space = space_of(data)
-        factors = tuple(_factor(names, declared, space) for names, declared in self.matrices)
-        return Mechanism(space, factors, self)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Factor:
-    """The matrices of one perturbed key (or crossed keys), one for each stratum."""
-
-    name: str
-    columns: tuple[int, ...]
-    sizes: tuple[int, ...]
-    P: NDArray[np.float64]  # [stratum, true, released]
-    by: tuple[int, ...]
-    strata: NDArray[np.int64]
-
-    @property
-    def size(self) -> int:
-        """Number of categories, or of their combinations."""
-        return int(self.P.shape[1])
-
-    def code(self, codes: Codes) -> NDArray[np.int64]:
-        """Return the category of each row of codes."""
-        return combined(codes, self.columns, self.sizes)
-
-    def stratum(self, codes: Codes) -> NDArray[np.int64]:
-        """Return the stratum of each row of codes."""
-        if not self.by:
-            return np.zeros(len(codes), dtype=np.int64)
-        return self.strata[tuple(codes[:, c] for c in self.by)]
-
-    @cached_property
-    def alias(self) -> AliasTable:
-        """All rows of all strata, ready to be drawn from."""
-        return AliasTable.of(self.P.reshape(-1, self.size))
+        factors = (Factor.of(names, declared, space) for names, declared in self.matrices)
+        return Mechanism(space, tuple(factors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +77,7 @@ class Mechanism:
     """A misclassification on the keys of a file. Cells and records are rows of category codes."""
 
     space: KeySpace
-    factors: tuple[Factor, ...]
-    declared: Misclassification
+    factors: tuple[Factor, ...] = ()
 
     def __repr__(self) -> str:
         """Return the names of the perturbed keys."""
@@ -117,20 +86,90 @@ class Mechanism:
     def on(self, data: KeySpace | Microdata | KeyTable) -> Mechanism:
         """Return the same misclassification on the keys of another file, matched by label."""
         space = space_of(data)
-        return self if space == self.space else _relabelled(self).on(space)
+        if space == self.space:
+            return self
+        return Mechanism(space, tuple(one.moved_to(self.space, space) for one in self.factors))
 
-    def then(self, later: Misclassification) -> Mechanism:
+    def then(self, later: Mechanism) -> Mechanism:
         """Return this misclassification followed by another one, on the same keys.
 
-        Matrices of the same key are multiplied; other keys stand side by side.
+        What a later matrix depends on is what this one has made of it. Keys that depend on one
+        another get one matrix for their combinations.
+
+        >>> import maskmeter as mm
+        >>> space = mm.KeySpace([mm.Key("sex", ["f", "m"])])
+        >>> error = Misclassification({"sex": [[0.9, 0.1], [0.2, 0.8]]}).on(space)
+        >>> error.then(error).stay([[0], [1]]).round(2)
+        array([0.83, 0.66])
         """
-        matrices = dict(self.declared.matrices)
-        for names, second in later.matrices:
-            first = matrices.get(names)
-            matrices[names] = (
-                second if first is None else _chained(first, second, names, self.space)
+        return Mechanism(
+            self.space, followed(self.factors, later.on(self.space).factors, self.space)
+        )
+
+    def marginal(
+        self, names: Sequence[str], *, true: Codes, weights: Array | None = None
+    ) -> Mechanism:
+        """Return the misclassification of some keys, as those who know only these would expect it.
+
+        What depends on other keys is averaged over the records whose codes are `true`.
+        """
+        return Mechanism(
+            self.space.project(names),
+            marginal_factors(self.factors, self.space, names, true, weights),
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each key, stratum, true and released category, with its probability.
+
+        A stratum is named by its categories; one of more than five combinations by how many.
+
+        >>> import maskmeter as mm
+        >>> sex = mm.KeySpace([mm.Key("sex", ["f", "m"])])
+        >>> Misclassification({"sex": [[0.9, 0.1], [0.2, 0.8]]}).on(sex).to_frame().row(1)
+        ('sex', 'all records', 'f', 'm', 0.1)
+        """
+        schema = dict.fromkeys(("key", "stratum", "true", "released"), pl.String)
+        parts = [pl.DataFrame(schema=schema | {"probability": pl.Float64})]
+        for factor in self.factors:
+            cells = np.stack(np.unravel_index(np.arange(factor.size), factor.sizes), axis=1)
+            names = self._spelled(factor.columns, cells)
+            for stratum, P in zip(self._strata(factor), factor.P, strict=True):
+                columns = {
+                    "key": [factor.name] * P.size,
+                    "stratum": [stratum] * P.size,
+                    "true": np.repeat(names, factor.size),
+                    "released": np.tile(names, factor.size),
+                    "probability": P.ravel(),
+                }
+                parts.append(pl.DataFrame(columns))
+        return pl.concat(parts)
+
+    def _strata(self, factor: Factor) -> list[str]:
+        """Return what the strata of a factor are called."""
+        if not factor.by:
+            return ["all records"]
+        known = factor.strata[tuple(slice(-1) for _ in factor.by)]
+        named = []
+        for stratum in range(len(factor.P)):
+            cells = np.argwhere(known == stratum)
+            few = self._spelled(factor.by, cells[:_FEW], titled=True)
+            rest = len(cells) - len(few)
+            more = f" and {counted(rest, 'other combination')}" if rest else ""
+            named.append("; ".join(few) + more or "categories that the file lacks")
+        return named
+
+    def _spelled(
+        self, columns: Sequence[int], cells: NDArray[np.integer], *, titled: bool = False
+    ) -> list[str]:
+        """Return the categories of some keys in each cell, after the names of the keys if `titled`."""
+        keys = [self.space.keys[c] for c in columns]
+        return [
+            ", ".join(
+                f"{key.name}: {key.categories[code]}" if titled else str(key.categories[code])
+                for key, code in zip(keys, cell, strict=True)
             )
-        return Misclassification(matrices).on(self.space)
+            for cell in cells
+        ]
 
     @cached_property
     def untouched(self) -> tuple[int, ...]:
@@ -144,8 +183,7 @@ class Mechanism:
         for factor in self.factors:
             if column in factor.columns:
                 return factor
-        size = self.space.sizes[column]
-        return _factor((name,), Matrix(np.eye(size)), self.space)
+        return Factor.of((name,), Matrix(np.eye(self.space.sizes[column])), self.space)
 
     def untouched_number(self, codes: Codes) -> CellNumbers:
         """Return one sortable value per row of codes for the keys that are never misclassified."""
@@ -157,7 +195,8 @@ class Mechanism:
     def prob(self, *, released: Codes, true: Codes) -> NDArray[np.float64]:
         """Return Pr(released cell given true cell) for each pair of rows, eq. (2.1).
 
-        >>> sex = KeySpace([Key("sex", ["f", "m"])])
+        >>> import maskmeter as mm
+        >>> sex = mm.KeySpace([mm.Key("sex", ["f", "m"])])
         >>> Misclassification({"sex": [[0.9, 0.1], [0.2, 0.8]]}).on(sex).prob(released=[[1]], true=[[0]])
         array([0.1])
         """
@@ -237,59 +276,3 @@ def _check_independent(matrices: tuple[tuple[Crossed, Declared], ...]) -> None:
                 " misclassified. Let it depend on other keys, or give one matrix for the"
                 " combination of both."
             )
-
-
-def _factor(names: Crossed, declared: Declared, space: KeySpace) -> Factor:
-    keys = [space[name] for name in names]
-    title = " x ".join(names)
-    whole = as_by(declared)
-    strata, values = whole.strata(space)
-    # Strata that share one matrix are one stratum here: fewer to tell apart, fewer to work through.
-    distinct = {id(one): one for one in values}
-    place = {one: position for position, one in enumerate(distinct)}
-    strata = np.array([place[id(one)] for one in values])[strata]
-    matrices = list(distinct.values())
-    by = tuple(space.index(name) for name in whole.keys)
-    P = np.stack([one.follow(keys, title) for one in matrices])
-    columns = tuple(space.index(name) for name in names)
-    return Factor(title, columns, tuple(key.size for key in keys), locked(P), by, locked(strata))
-
-
-def _chained(first: Declared, second: Declared, names: Crossed, space: KeySpace) -> Declared:
-    """Return the product of two matrices of one key, for all groups that either tells apart."""
-    keys, title = [space[name] for name in names], " x ".join(names)
-    parts = [as_by(one) for one in (first, second)]
-    tables = [part.strata(space) for part in parts]
-    both = tuple(dict.fromkeys(name for part in parts for name in part.keys))
-
-    @cache
-    def multiplied(one: int, other: int) -> Matrix:
-        (_, before), (_, after) = tables
-        return Matrix(locked(before[one].follow(keys, title) @ after[other].follow(keys, title)))
-
-    values = []
-    for cell in product(*(range(space[name].size) for name in both)):
-        at = dict(zip(both, cell, strict=True))
-        which = [
-            int(table[tuple(at[name] for name in part.keys)])
-            for part, (table, _) in zip(parts, tables, strict=True)
-        ]
-        named = tuple(space[name].categories[code] for name, code in at.items())
-        values.append((named, multiplied(*which)))
-    idle = Matrix(np.eye(len(values[0][1].P)))
-    return By(both, tuple(values), idle, lenient=True) if both else values[0][1]
-
-
-def _relabelled(mechanism: Mechanism) -> Misclassification:
-    """Return the declaration with every plain matrix labelled by the categories it stands for."""
-
-    def labelled(one: Matrix, keys: list[Key]) -> Matrix:
-        single = len(keys) == 1
-        cells = keys[0].categories if single else tuple(product(*(key.categories for key in keys)))
-        return one if one.categories is not None else Matrix(one.P, cells)
-
-    matrices: dict[Crossed, Declared] = {}
-    for names, declared in mechanism.declared.matrices:
-        label = partial(labelled, keys=[mechanism.space[name] for name in names])
-        matrices[names] = mapped(declared, label)
-    return Misclassification(matrices)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from maskmeter.data.keys import Codes
 from maskmeter.data.table import KeyTable
-from maskmeter.mechanism.mechanism import Factor, Mechanism
+from maskmeter.mechanism.factor import Factor
+from maskmeter.mechanism.mechanism import Mechanism
 
 _Block: TypeAlias = tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 

@@ -15,7 +15,7 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords, facts
 from maskmeter.errors import InputError, MatrixError
 from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
-from maskmeter.mechanism.mechanism import Factor
+from maskmeter.mechanism.factor import Factor
 from maskmeter.perturb.release import Release
 from maskmeter.perturb.swap import Swap
 from maskmeter.plurals import counted

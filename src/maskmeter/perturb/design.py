@@ -17,7 +17,7 @@ from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.display import InWords, facts
 from maskmeter.errors import CategoryError, PerturbationError
 from maskmeter.mechanism import Matrix
-from maskmeter.mechanism.mechanism import Crossed
+from maskmeter.mechanism.factor import Crossed
 from maskmeter.perturb.matrices import LARGEST, least_cost
 from maskmeter.perturb.pram import Pram, allowed_moves, as_moves
 from maskmeter.perturb.step import as_crossed, category_of, check_rate

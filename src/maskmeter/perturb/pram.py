@@ -23,7 +23,7 @@ from maskmeter.mechanism import (
     as_matrix,
     stay_or_move,
 )
-from maskmeter.mechanism.mechanism import Crossed, Declared
+from maskmeter.mechanism.factor import Crossed, Declared
 from maskmeter.perturb.matrices import (
     LARGEST,
     blended,

@@ -21,7 +21,6 @@ from maskmeter.mechanism import (
     Mechanism,
     Misclassification,
     as_mechanism,
-    seen_through,
 )
 from maskmeter.page import Table
 from maskmeter.perturb.step import Rate, Step
@@ -201,11 +200,11 @@ class Release(InWords):
         """
         names = self.original.space.chosen(names)
         original = self.original.project(names)
-        seen = seen_through(
-            self.mechanism, names, true=self.original.codes, weights=self.original.weights
+        seen = self.mechanism.marginal(
+            names, true=self.original.codes, weights=self.original.weights
         )
         released = original.with_codes(self.released.project(names).codes)
-        return Release(original, released, seen.on(original), cautions=self.cautions)
+        return Release(original, released, seen, cautions=self.cautions)
 
     def write(self, path: str | Path) -> None:
         """Write the released file: the user's own columns, with only the perturbed keys changed.
@@ -247,7 +246,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
         perturbed = step.perturb(current, seed=seed)
         moved = (perturbed.codes != current.codes).any(axis=1)
         changed.append((step.label, int(moved.sum())))
-        mechanism = mechanism.then(Misclassification(perturbed.matrices))
+        mechanism = mechanism.then(Misclassification(perturbed.matrices).on(data))
         current = current.with_codes(perturbed.codes)
         reported += perturbed.rates
         cautions += perturbed.cautions

@@ -17,7 +17,7 @@ from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, as_by, by_cell
 from maskmeter.errors import Caution, InputError, PerturbationError
 from maskmeter.mechanism import Matrix
-from maskmeter.mechanism.mechanism import Crossed, Declared
+from maskmeter.mechanism.factor import Crossed, Declared
 from maskmeter.plurals import counted
 
 _LARGEST = 1 << 27  # numbers in all matrices of a step: a gigabyte

@@ -13,7 +13,7 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.data.varying import By, as_by, mapped
 from maskmeter.errors import Caution, PerturbationError, RateWarning
 from maskmeter.mechanism import Matrix
-from maskmeter.mechanism.mechanism import Crossed
+from maskmeter.mechanism.factor import Crossed
 from maskmeter.perturb import matrices
 from maskmeter.perturb.pairing import pair
 from maskmeter.perturb.release import Release, protect

@@ -12,7 +12,7 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.errors import InputError, ModelWarning, without_warnings
 from maskmeter.loglinear import LogLinear, LogLinearSearch, search_loglinear
-from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism, seen_through
+from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
 from maskmeter.perturb import Release
 from maskmeter.risk.estimation import Method, check_method, estimate, fitted_file
 from maskmeter.risk.known import exact
@@ -111,12 +111,10 @@ class View:
         """
         whole, truth = self.release.mechanism, self.release.truth
         if self.errors is not None:
-            whole = as_mechanism(self.errors, truth.space).then(whole.declared)
+            whole = as_mechanism(self.errors, truth.space).then(whole)
         if self.keys == truth.space.names:
             return whole
-        return seen_through(whole, self.keys, true=truth.codes, weights=truth.weights).on(
-            truth.space.project(self.keys)
-        )
+        return whole.marginal(self.keys, true=truth.codes, weights=truth.weights)
 
     @cached_property
     def sight(self) -> Sight:
