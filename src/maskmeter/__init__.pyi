@@ -31,6 +31,7 @@ from maskmeter.mechanism import validation_study as validation_study
 from maskmeter.perturb import CorrectedCounts as CorrectedCounts
 from maskmeter.perturb import Pram as Pram
 from maskmeter.perturb import PramDesign as PramDesign
+from maskmeter.perturb import Recode as Recode
 from maskmeter.perturb import Release as Release
 from maskmeter.perturb import Swap as Swap
 from maskmeter.perturb import correct_counts as correct_counts

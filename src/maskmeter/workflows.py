@@ -37,13 +37,13 @@ from maskmeter.evidence.sections import keys_table
 from maskmeter.evidence.settings import Settings
 from maskmeter.page import Section, Top
 from maskmeter.perturb import Release, protect
+from maskmeter.perturb.entries import matrix_of
 from maskmeter.perturb.step import Step
 from maskmeter.plan import Plan, Task
 from maskmeter.plan.job import OWN_STEPS
 from maskmeter.plan.schema import ErrorPlan, ReportPlan
-from maskmeter.plan.steps import matrix_of, plan_of
 from maskmeter.riskutility import FoundRelease, RiskUtilityMap
-from maskmeter.riskutility.assessor import Assessor, perturbed_keys
+from maskmeter.riskutility.assessor import Assessor, altered_keys
 from maskmeter.riskutility.comparison import UNCHANGED, mapped
 from maskmeter.riskutility.finding import found_release
 from maskmeter.streams import seed_of
@@ -154,7 +154,7 @@ def run_find(
     if family is not None and task.candidates:
         raise PlanError("The plan has both a [family] and [[candidate]]s: remove one of them.")
     announce(STEPS[2])
-    changed = [family.key] if family else perturbed_keys(task.sample, candidates)
+    changed = family.altered_keys if family else altered_keys(task.sample, candidates.values())
     found = found_release(
         _assessor(task, changed),
         target,
@@ -194,10 +194,10 @@ def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
         plan,
         data=data,
         error=errors,
-        step=[plan_of(step) for step in (task.steps if steps is None else steps)],
+        step=[step.to_plan() for step in (task.steps if steps is None else steps)],
         candidate=[
             msgspec.structs.replace(
-                one, step=[plan_of(step) for step in task.candidates[one.label]]
+                one, step=[step.to_plan() for step in task.candidates[one.label]]
             )
             for one in plan.candidate
         ],
@@ -249,7 +249,7 @@ def _compared(
 ) -> RiskUtilityMap:
     """Return the map of the candidates beside some releases and the file as it is."""
     candidates = {UNCHANGED: None, **releases, **task.candidates}
-    changed = perturbed_keys(task.sample, {**releases, **task.candidates})
+    changed = altered_keys(task.sample, [*releases.values(), *task.candidates.values()])
     return mapped(_assessor(task, changed), candidates, [seed], _named(announce))
 
 

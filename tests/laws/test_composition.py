@@ -69,17 +69,10 @@ def test_exact_risk_after_two_changes_is_that_of_the_definition(worlds):
         for cell in first.cells
     ]
     sample = first.sample
-    release = mm.Release(sample, sample, second.errors.on(sample), provenance=made_up())
+    release = mm.Release(sample, sample, second.errors.on(sample))
     found = mm.exact_risk(release, first.population, misclassification=first.errors)
 
     assert found.by_cell == pytest.approx([risk or 0 for risk in wanted], abs=1e-12)
-
-
-def made_up():
-    """Return a provenance, with which a release is not asked whether its records can have moved so."""
-    return mm.protect(
-        mm.Microdata(SPACE, [[0, 0, 0], [1, 1, 1]]), [mm.Swap("lad", rate=0.0)], rng=1
-    ).provenance
 
 
 ERROR = {"sex": mm.stay_or_move(2, stay=0.9), "age": mm.stay_or_move(3, stay=0.8)}

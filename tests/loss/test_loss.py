@@ -339,7 +339,7 @@ def test_columns_of_every_kind(census):
         assert mm.information_loss(release, rows="lad", columns=name).raad < 100
     loss = mm.information_loss(release, rows="lad", columns="level")
     assert list(loss.bvr) == ["lo", "mid", "hi"]
-    assert repr(loss.columns) == "Variable(level: 3 categories)"
+    assert repr(loss.columns) == "VariableChange(level: 3 categories)"
     with pytest.raises(mm.MaskmeterError, match=r"'lists'|lists"):
         mm.information_loss(release, rows="lad", columns="lists")
     with pytest.raises(mm.MaskmeterError, match="No column named"):

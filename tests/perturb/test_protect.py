@@ -399,5 +399,5 @@ def test_a_release_keeps_what_its_steps_warned_of():
 
 
 def test_steps_name_the_keys_that_they_change():
-    assert mm.Swap(("lad", "ward"), 0.1, within=("sex",)).perturbed_keys == ("lad", "ward")
-    assert mm.Pram(["age", ("lad", "ward")], 0.8).perturbed_keys == ("age", "lad", "ward")
+    assert mm.Swap(("lad", "ward"), 0.1, within=("sex",)).altered_keys == ("lad", "ward")
+    assert mm.Pram(["age", ("lad", "ward")], 0.8).altered_keys == ("age", "lad", "ward")

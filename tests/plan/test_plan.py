@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 
 import maskmeter as mm
+from maskmeter.perturb.entries import varying
+from maskmeter.perturb.methods import step_of
 from maskmeter.plan import Plan, PlanFile, read_plan, read_task
 from maskmeter.plan.lines import places
 from maskmeter.plan.starter import columns_of, starter, write_starter
-from maskmeter.plan.steps import plan_of, step_of, varying
 
 SECRET = "Qz7canary"
 
@@ -37,8 +38,16 @@ WRONG = [
     ('[data]\nkeyz = ["a"]', "line 2: [data] has no entry 'keyz'", "Did you mean 'keys'?"),
     ("[dta]", "line 1: the plan has no entry 'dta'", "Did you mean 'data'?"),
     ('[data]\n\nfraction = "much"', "line 3: fraction of [data]", "a number or a table, not text"),
-    ('[[step]]\nmethod = "swop"\nkey = "a"', "line 2: method", "'swap' or 'pram', not 'swop'. Did"),
-    ('[[step]]\nkey = "a"', "line 1: [[step]] number 1 needs", "'method' ('swap' or 'pram')"),
+    (
+        '[[step]]\nmethod = "swop"\nkey = "a"',
+        "line 2: method",
+        "'swap' or 'pram' or 'recode', not 'swop'. Did",
+    ),
+    (
+        '[[step]]\nkey = "a"',
+        "line 1: [[step]] number 1 needs",
+        "'method' ('swap' or 'pram' or 'recode')",
+    ),
     ('[[step]]\nmethod = "swap"\nkey = "a"', "line 1: [[step]] number 1", "needs an entry 'rate'"),
     ('[step]\nmethod = "swap"', "line 1: [step] must be a list", "Write it as [[step]]."),
     ('[loss]\ntables = [["a"]]', "line 2: entry 1 of tables of [loss]", "a list of 2, not of 1"),
@@ -46,7 +55,11 @@ WRONG = [
     ('[target]\nby = "lower"', "line 2: by of [target]", "'estimate' or 'upper', not 'lower'"),
     ("[data.bands]\nage = 3", "an entry of bands of [data]", "must be a list, not a whole number"),
     ("[report]\nsmallest_count = 2.5", "line 2: smallest_count", "a whole number, not a number"),
-    ('[family]\nkey = "a"\nmethods = ["swp"]', "line 3: entry 1 of methods", "'pram' or 'swap'"),
+    (
+        '[family]\nkey = "a"\nmethods = ["swp"]',
+        "line 3: entry 1 of methods",
+        "'pram' or 'swap'",
+    ),
     (
         (
             '[[candidate]]\nlabel = "a"\nstep = []\n[[candidate]]\nlabel = "b"\n'
@@ -170,7 +183,7 @@ def test_a_plan_becomes_steps_scenarios_errors_and_a_target(task):
 def test_steps_are_said_again_as_they_were_read(task):
     for step in task.steps:
         again = step_of(
-            msgspec.json.decode(msgspec.json.encode(plan_of(step)), type=type(plan_of(step))),
+            msgspec.json.decode(msgspec.json.encode(step.to_plan()), type=type(step.to_plan())),
             task.sample,
             task.file.folder,
         )
@@ -185,7 +198,7 @@ def test_forbidden_moves_and_crossed_keys_go_there_and_back(task):
         mm.Swap(("sex", "marital"), rate=0.1, description="nominal"),
     ]
     for step in steps:
-        assert step_of(plan_of(step), task.sample, task.file.folder) == step
+        assert step_of(step.to_plan(), task.sample, task.file.folder) == step
 
 
 @pytest.mark.parametrize(

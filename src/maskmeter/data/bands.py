@@ -41,12 +41,16 @@ def check_bands(bands: Bands | None, keys: Sequence[str]) -> dict[str, list[floa
             f"`bands` must be a dictionary of lower bounds, such as {{'age': [0, 16, 65]}}, not"
             f" {shown(bands)}."
         )
-    return {name: _bounds(name, bounds, keys) for name, bounds in bands.items()}
+    for name in bands:
+        if name not in keys:
+            raise InputError(
+                f"`bands` names {shown(name)}, which is not one of the keys. Name a key."
+            )
+    return {name: check_bounds(name, bounds) for name, bounds in bands.items()}
 
 
-def _bounds(name: str, bounds: object, keys: Sequence[str]) -> list[float]:
-    if name not in keys:
-        raise InputError(f"`bands` names {shown(name)}, which is not one of the keys. Name a key.")
+def check_bounds(name: str, bounds: object) -> list[float]:
+    """Return the lower bounds of the bands of a key, which must rise."""
     listed = list(bounds) if isinstance(bounds, list | tuple | range | np.ndarray) else []
     fit = all(is_number(bound) and math.isfinite(bound) for bound in listed)
     if len(listed) < 2 or not fit or any(a >= b for a, b in pairwise(listed)):

@@ -143,6 +143,11 @@ class Microdata(InCells):
         codes = self.codes[:, columns]
         return Microdata(space, codes, fraction, self.weights, origin, self.codebook)
 
+    def take(self, rows: NDArray[np.integer[Any]]) -> Microdata:
+        """Return some of the records, sampled as all of them were."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, codes=self.codes[rows], weights=weights, origin=None)
+
     def label(self, column: str) -> str:
         """Return the label that the file gives a column, or the column's name.
 

@@ -12,7 +12,7 @@ import msgspec
 import maskmeter
 from maskmeter.assessment import FIFTH, HALF, Assessment, ScenarioRisk
 from maskmeter.data.microdata import Microdata
-from maskmeter.evidence.wording import NOT_ASSESSED, Changed, step_in_words, verdict
+from maskmeter.evidence.wording import NOT_ASSESSED, Changed, verdict
 from maskmeter.loss import Loss
 from maskmeter.perturb import Release
 from maskmeter.risk import EstimatedRisk, Risk
@@ -235,7 +235,7 @@ def _steps(release: Release) -> list[StepFigures]:
     for step in () if release.provenance is None else release.provenance.steps:
         done = Changed.by(step, release)
         share = done.changed / max(done.records, 1)
-        listed.append(StepFigures(step_in_words(step, str(done)), done.records, share, done.asked))
+        listed.append(StepFigures(step.describe(str(done)), done.records, share, done.asked))
     return listed
 
 

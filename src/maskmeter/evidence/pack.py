@@ -42,8 +42,8 @@ from maskmeter.mechanism import Misclassification
 from maskmeter.page import Section, Table, render
 from maskmeter.page import figures as figures_of
 from maskmeter.perturb import Release
+from maskmeter.plan.job import plan_of_release
 from maskmeter.plan.schema import LossPlan, Plan, ReportPlan, Scenario, TargetPlan
-from maskmeter.plan.steps import plan_of_release
 from maskmeter.plurals import counted
 from maskmeter.risk.target import DecidedBy, Target
 from maskmeter.risk.view import check_data

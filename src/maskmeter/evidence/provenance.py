@@ -9,8 +9,8 @@ import msgspec
 from maskmeter.data.origin import file_hash
 from maskmeter.errors import PlanError
 from maskmeter.perturb import Release
-from maskmeter.plan.schema import Plan, StepPlan
-from maskmeter.plan.steps import plan_of
+from maskmeter.perturb.methods import StepPlan
+from maskmeter.plan.schema import Plan
 
 VERSION = 1
 _LONGEST = 100  # digits of a seed
@@ -48,7 +48,7 @@ def provenance_of(
         output=None if output is None else output.name,
         output_hash=None if output is None else file_hash(output),
         keys_hash=release.released.key_hash(),
-        steps=[plan_of(step) for step in made.steps],
+        steps=[step.to_plan() for step in made.steps],
         plan=plan,
         versions=dict(made.versions),
     )

@@ -9,7 +9,7 @@ from maskmeter.assessment import HALF, Assessment, ScenarioRisk
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.varying import By
 from maskmeter.errors import UnfitModelWarning
-from maskmeter.perturb import Pram, Release, Swap
+from maskmeter.perturb import Release
 from maskmeter.perturb.step import Step
 from maskmeter.plurals import counted
 from maskmeter.risk import EstimatedRisk, Risk
@@ -206,26 +206,7 @@ def steps_in_words(release: Release, share: Callable[[Changed], str] = str) -> t
     ('Swapping of lad: 20% of the records exchanged it with another record.',)
     """
     steps = () if release.provenance is None else release.provenance.steps
-    return tuple(step_in_words(step, share(Changed.by(step, release))) for step in steps)
-
-
-def step_in_words(step: Step, share: str) -> str:
-    """Return what a step did to a share of the records.
-
-    >>> step_in_words(Swap("lad", rate=0.2, within=("sex",)), "some records")
-    'Swapping of lad: some records exchanged it with another record of the same sex.'
-    """
-    if isinstance(step, Swap):
-        within = f" of the same {' and '.join(step.within)}" if step.within else ""
-        return (
-            f"Swapping of {' and '.join(step.key)}: {share} exchanged it with another record"
-            f"{within}."
-        )
-    if isinstance(step, Pram):
-        keys = ", ".join(" and ".join(names) for names in step.targets)
-        kind = "Invariant PRAM" if step.invariant else "PRAM"
-        return f"{kind} of {keys}: redrawing it changed {share}."
-    return f"{step.label}: changed {share}."
+    return tuple(step.describe(share(Changed.by(step, release))) for step in steps)
 
 
 def assumptions(scenario: ScenarioRisk, found: Assessment) -> tuple[str, ...]:

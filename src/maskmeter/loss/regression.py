@@ -15,7 +15,7 @@ from maskmeter.checks import is_number
 from maskmeter.display import InWords
 from maskmeter.errors import ColumnNotFoundError, InputError
 from maskmeter.loss.formulas import interval_overlap
-from maskmeter.loss.variables import Variable
+from maskmeter.loss.variables import VariableChange
 from maskmeter.perturb import Release
 from maskmeter.perturb.release import check_release
 from maskmeter.plurals import counted
@@ -111,7 +111,8 @@ def regression_loss(
     """Return what a release does to the linear regression of a column on others.
 
     Predictors are categorical, unless they are named in `numeric`; the response is a number.
-    Records with a missing number are left out, and weights are not used.
+    Records with a missing number are left out, and weights are not used. A recoded predictor has
+    its groups in both regressions; a recoded number cannot be used.
 
     >>> import polars as pl, maskmeter as mm
     >>> people = pl.DataFrame({"lad": ["a", "b"] * 100, "income": [1.0, 3.1, 1.2, 2.9] * 50})
@@ -126,9 +127,9 @@ def regression_loss(
     for name in numeric:
         if name not in predictors:
             raise ColumnNotFoundError(name, tuple(predictors), what="predictor")
-    y = Variable.of(release, response)
+    y = VariableChange.of(release, response)
     values = (_numbers(y, y.before), _numbers(y, y.after))
-    names, designs = _designs(release, predictors, numeric, len(values[0]))
+    names, designs = _designs(release, predictors, numeric)
     fits = []
     for number, X in zip(values, designs, strict=True):
         whole = np.isfinite(number) & np.isfinite(X).all(axis=1)
@@ -163,32 +164,41 @@ def least_squares(X: Array, y: Array) -> tuple[Array, Array]:
 
 
 def _designs(
-    release: Release, predictors: Sequence[str], numeric: Sequence[str], records: int
+    release: Release, predictors: Sequence[str], numeric: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[Array, Array]]:
     """Return names of the coefficients, and the design before and after."""
-    names, columns = ["intercept"], [(np.ones(records), np.ones(records))]
+    names = ["intercept"]
+    columns = [(np.ones(len(release.original)), np.ones(len(release.released)))]
     for name in predictors:
-        variable = Variable.of(release, name)
+        variable = VariableChange.of(release, name)
         if name in numeric:
             names.append(name)
             codes = (variable.before, variable.after)
             columns.append((_numbers(variable, codes[0]), _numbers(variable, codes[1])))
             continue
-        if variable.size > _MOST_LEVELS:
+        if variable.size_after > _MOST_LEVELS:
             raise InputError(
-                f"{name!r} has {variable.size:,} categories, too many for a regression."
+                f"{name!r} has {variable.size_after:,} categories, too many for a regression."
                 " Name it in `numeric` if it is a number, or use a coarser one."
             )
-        for code, category in enumerate(variable.categories[1:], start=1):
+        categories, before = variable.categories, variable.before
+        if variable.spread is not None:
+            categories = release.released.space[name].categories
+            before = variable.spread.argmax(axis=0)[before]
+        for code, category in enumerate(categories[1:], start=1):
             names.append(f"{name}: {category}")
-            pair = (variable.before == code, variable.after == code)
+            pair = (before == code, variable.after == code)
             columns.append((pair[0].astype(np.float64), pair[1].astype(np.float64)))
-    before, after = zip(*columns, strict=True)
-    return tuple(names), (np.column_stack(before), np.column_stack(after))
+    first, second = zip(*columns, strict=True)
+    return tuple(names), (np.column_stack(first), np.column_stack(second))
 
 
-def _numbers(variable: Variable, codes: NDArray[np.integer]) -> Array:
+def _numbers(variable: VariableChange, codes: NDArray[np.integer]) -> Array:
     """Return the values of a variable whose categories are numbers, perhaps written as text."""
+    if variable.spread is not None:
+        raise InputError(
+            f"{variable.name!r} was recoded, so the release has no numbers of it. Leave it out."
+        )
     values = []
     for category in variable.categories:
         try:

@@ -16,7 +16,7 @@ from maskmeter.checks import check_list
 from maskmeter.display import InWords
 from maskmeter.errors import InputError
 from maskmeter.loss import formulas
-from maskmeter.loss.variables import Variable, occupied, tables
+from maskmeter.loss.variables import VariableChange, occupied, tables
 from maskmeter.perturb import Release
 from maskmeter.perturb.release import check_release
 from maskmeter.plurals import counted
@@ -35,8 +35,8 @@ class Loss(InWords):
 
     _shown = (("column", "column", ""), ("bvr", "change of between-row variance (%)", "+.1f"))
 
-    rows: Variable
-    columns: Variable
+    rows: VariableChange
+    columns: VariableChange
 
     def __repr__(self) -> str:
         """Return the headline: no cell is shown."""
@@ -143,7 +143,7 @@ class Losses(InWords):
         ("rcv", "change of Cramer's V (%)", "+.1f"),
     )
 
-    variables: tuple[Variable, ...]
+    variables: tuple[VariableChange, ...]
     tables: tuple[Loss, ...]
 
     def __repr__(self) -> str:
@@ -175,7 +175,7 @@ class Losses(InWords):
         return pl.DataFrame(
             {
                 "variable": [variable.name for variable in self.variables],
-                "changed": [float((v.before != v.after).mean()) for v in self.variables],
+                "changed": [variable.changed for variable in self.variables],
                 "total_variation": [formulas.total_variation(*pair) for pair in pairs],
                 "hellinger": [formulas.hellinger(*pair) for pair in pairs],
             }
@@ -235,7 +235,7 @@ def information_loss(
     """
     check_release(release)
     if rows is not None and columns is not None and variables is None:
-        return _loss(Variable.of(release, rows), Variable.of(release, columns))
+        return _loss(VariableChange.of(release, rows), VariableChange.of(release, columns))
     if rows is not None or columns is not None:
         raise InputError("Name both `rows` and `columns` for one table, or neither for all tables.")
     names = release.original.space.names
@@ -243,11 +243,11 @@ def information_loss(
         names = tuple(check_list(variables, name="variables"))
     if len(set(names)) < max(len(names), 2):
         raise InputError("`variables` must be a list of at least two different columns.")
-    found = tuple(Variable.of(release, name) for name in names)
+    found = tuple(VariableChange.of(release, name) for name in names)
     return Losses(found, tuple(_loss(one, other) for one, other in combinations(found, 2)))
 
 
-def _loss(rows: Variable, columns: Variable) -> Loss:
+def _loss(rows: VariableChange, columns: VariableChange) -> Loss:
     for variable in (rows, columns):
         if variable.size < 2:
             raise InputError(

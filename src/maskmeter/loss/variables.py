@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,33 +20,61 @@ _MOST_CELLS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
-    """A categorical variable: its categories, each record's code before and after, and its weight."""
+class VariableChange:
+    """A categorical variable before and after: the code of each record, and its weight.
+
+    `before` are codes of `categories`; `after` are those of the released records, which are codes
+    of groups if the variable was recoded. `spread[group, category]` then shares the count of a group
+    out, by the margin of the variable, which is taken to be published. `scale` is how many
+    original records a released one stands for.
+    """
 
     name: str
     categories: tuple[Hashable, ...]
     before: NDArray[np.integer]
     after: NDArray[np.integer]
     weights: Array | None = None
+    weights_after: Array | None = None
+    spread: Array | None = None
+    scale: float = 1.0
+    changed: float = 0.0  # share of the released records whose value is not the true one
 
     @classmethod
-    def of(cls, release: Release, name: str) -> Variable:
+    def of(cls, release: Release, name: str) -> VariableChange:
         """Return a key, or any other column of the user's file, of which nothing was changed.
 
         Categories that no record has, before or after, are left out.
         """
-        categories, before = column_codes(release.original, name)
-        space = release.original.space
-        after = release.released.codes[:, space.index(name)] if name in space.names else before
-        held = np.zeros(len(categories), dtype=bool)
-        held[before] = held[after] = True
-        place = np.cumsum(held) - 1
+        original, truth = release.original, release.truth
+        categories, before = column_codes(original, name)
+        if name in original.space.names:
+            position = original.space.index(name)
+            after = release.released.codes[:, position]
+            changed = float((after != truth.codes[:, position]).mean())
+        else:
+            after, changed = before if release.kept is None else before[release.kept], 0.0
+        group = release.groups.get(name)
+        held = np.bincount(before, minlength=len(categories)) > 0
+        if group is None:
+            held[after] = True
         kept = tuple(category for category, on in zip(categories, held, strict=True) if on)
-        return cls(name, kept, place[before], place[after], release.original.weights)
+        place = np.cumsum(held) - 1
+        found = cls(
+            name,
+            kept,
+            place[before],
+            place[after] if group is None else after,
+            original.weights,
+            truth.weights,
+            changed=changed,
+        )
+        if group is not None:
+            found = replace(found, spread=_shares(found.margins()[0], group[held]))
+        return found if release.kept is None else replace(found, scale=found.upscaling)
 
     def __repr__(self) -> str:
         """Return the name and the size: no category or record is shown."""
-        return f"Variable({self.name}: {self.size} categories)"
+        return f"VariableChange({self.name}: {self.size} categories)"
 
     @property
     def size(self) -> int:
@@ -54,15 +82,34 @@ class Variable:
         return len(self.categories)
 
     @property
+    def size_after(self) -> int:
+        """Number of categories or groups of the released file."""
+        return self.size if self.spread is None else len(self.spread)
+
+    @property
     def records(self) -> float:
         """Number of records, for tests; the effective number if they are weighted."""
         return float(len(self.before)) if self.weights is None else effective_records(self.weights)
 
+    @property
+    def upscaling(self) -> float:
+        """Original records, or their weights, over the released ones."""
+        if self.weights is None or self.weights_after is None:
+            return len(self.before) / len(self.after)
+        return float(self.weights.sum() / self.weights_after.sum())
+
     def margins(self) -> tuple[Array, Array]:
         """Return the counts of the categories before and after, weighted if the records are."""
-        return _counts(self.before, self.size, self.weights), _counts(
-            self.after, self.size, self.weights
-        )
+        after = _counts(self.after, self.size_after, self.weights_after)
+        after = after if self.spread is None else after @ self.spread
+        return _counts(self.before, self.size, self.weights), self.scale * after
+
+
+def _shares(margin: Array, group: NDArray[np.integer]) -> Array:
+    """Return the share of each category in the margin of its group, [group, category]."""
+    member = (np.arange(group.max() + 1)[:, None] == group) * margin
+    shares: Array = member / np.maximum(member.sum(axis=1, keepdims=True), 1e-300)
+    return shares
 
 
 def column_codes(data: Microdata, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:
@@ -101,19 +148,23 @@ def _coded(name: str, values: list[Any]) -> tuple[tuple[Hashable, ...], NDArray[
     return tuple(distinct), np.array([place[value] for value in values], dtype=np.int64)
 
 
-def tables(rows: Variable, columns: Variable) -> tuple[Array, Array]:
-    """Return the two-way table of two variables before and after, weighted if the records are."""
+def tables(rows: VariableChange, columns: VariableChange) -> tuple[Array, Array]:
+    """Return the two-way table of two variables before and after, weighted if the records are.
+
+    The released table of a subsample is scaled up, and that of groups is spread over categories.
+    """
     cells = rows.size * columns.size
     if cells > _MOST_CELLS:
         raise InputError(
             f"The table of {rows.name!r} by {columns.name!r} has {cells:,} cells; at most"
             f" {_MOST_CELLS:,} can be compared. Use coarser variables."
         )
-    sizes = (rows.size, columns.size)
-    return (
-        two_way(rows.before, columns.before, sizes, rows.weights),
-        two_way(rows.after, columns.after, sizes, rows.weights),
-    )
+    sizes = (rows.size_after, columns.size_after)
+    after = two_way(rows.after, columns.after, sizes, rows.weights_after)
+    after = after if rows.spread is None else rows.spread.T @ after
+    after = after if columns.spread is None else after @ columns.spread
+    before = two_way(rows.before, columns.before, (rows.size, columns.size), rows.weights)
+    return before, after if rows.scale == 1 else rows.scale * after
 
 
 def two_way(

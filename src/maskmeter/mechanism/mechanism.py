@@ -21,7 +21,7 @@ from maskmeter.mechanism.marginal import marginal_factors
 from maskmeter.mechanism.matrix import Matrix, as_matrix
 from maskmeter.plurals import counted
 from maskmeter.streams import RandomSource, seed_of, uniforms
-from maskmeter.types import Array
+from maskmeter.types import Array, Integers
 
 _FEW = 5  # combinations that the name of a stratum lists
 
@@ -113,10 +113,30 @@ class Mechanism:
 
         What depends on other keys is averaged over the records whose codes are `true`.
         """
-        return Mechanism(
-            self.space.project(names),
-            marginal_factors(self.factors, self.space, names, true, weights),
+        return self._seen_in(self.space.project(names), {}, true, weights)
+
+    def coarsened(
+        self,
+        space: KeySpace,
+        groups: Mapping[str, Integers],
+        *,
+        true: Codes,
+        weights: Array | None = None,
+    ) -> Mechanism:
+        """Return the misclassification of groups of categories, whose keys are in `space`.
+
+        `groups` has the group of each category. Rows of categories in one group are averaged over
+        the records whose codes are `true`.
+        """
+        return self._seen_in(space, groups, true, weights)
+
+    def _seen_in(
+        self, view: KeySpace, groups: Mapping[str, Integers], true: Codes, weights: Array | None
+    ) -> Mechanism:
+        factors = marginal_factors(
+            self.factors, self.space, view, true=true, weights=weights, groups=groups
         )
+        return Mechanism(view, factors)
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each key, stratum, true and released category, with its probability.

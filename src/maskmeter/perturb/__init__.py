@@ -1,8 +1,9 @@
-"""Perturbation: swapping and PRAM, and the release that knows what was done to it."""
+"""Steps that protect a file, and the release that knows what was done to it."""
 
 from maskmeter.perturb.correction import CorrectedCounts, correct_counts
 from maskmeter.perturb.design import PramDesign, design_pram
 from maskmeter.perturb.pram import Pram
+from maskmeter.perturb.recode import Recode
 from maskmeter.perturb.release import Provenance, Release, protect
 from maskmeter.perturb.swap import Swap
 
@@ -11,6 +12,7 @@ __all__ = [
     "Pram",
     "PramDesign",
     "Provenance",
+    "Recode",
     "Release",
     "Swap",
     "correct_counts",

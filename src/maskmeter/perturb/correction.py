@@ -17,7 +17,6 @@ from maskmeter.errors import InputError, MatrixError
 from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
 from maskmeter.mechanism.factor import Factor
 from maskmeter.perturb.release import Release
-from maskmeter.perturb.swap import Swap
 from maskmeter.plurals import counted
 from maskmeter.types import Array
 
@@ -131,12 +130,13 @@ def _door(
             "Give a release, or a released file (mm.read) with its `misclassification`."
         )
     steps = () if data.provenance is None else data.provenance.steps
-    swapped = {name for step in steps if isinstance(step, Swap) for name in step.key}
-    if swapped & set(names):
-        raise InputError(
-            f"{(swapped & set(names)).pop()!r} was swapped. These estimates and their standard errors hold for PRAM only:"
-            " swapping keeps the margins and moves records in pairs."
-        )
+    for step in steps:
+        if not step.correctable and set(step.altered_keys) & set(names):
+            name = next(name for name in names if name in step.altered_keys)
+            raise InputError(
+                f"{name!r} was changed by {step.label!r}. These estimates and their standard errors"
+                " hold for PRAM only, which changes every record on its own."
+            )
     return data.mechanism, data.released
 
 

@@ -19,7 +19,8 @@ from maskmeter.errors import CategoryError, PerturbationError
 from maskmeter.mechanism import Matrix
 from maskmeter.mechanism.factor import Crossed
 from maskmeter.perturb.matrices import LARGEST, least_cost
-from maskmeter.perturb.pram import Pram, allowed_moves, as_moves
+from maskmeter.perturb.moves import allowed_moves, as_moves
+from maskmeter.perturb.pram import Pram
 from maskmeter.perturb.step import as_crossed, category_of, check_rate
 from maskmeter.plurals import plural
 from maskmeter.types import Array

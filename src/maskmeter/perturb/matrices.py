@@ -18,6 +18,7 @@ Counts: TypeAlias = NDArray[np.int64]
 LARGEST = 1_000  # categories: a programme of a million variables
 _ZERO = 1e-11
 _CLOSE = 1e-7
+_INVARIANT = 1e-9
 
 
 def nominal(counts: Counts, *, rate: float) -> Array:
@@ -241,6 +242,30 @@ def least_cost(
         if drift < _CLOSE and (P.diagonal() <= stay_at_most + _CLOSE).all():
             return P
     return None
+
+
+def most_change(shares: Array, allowed: NDArray[np.bool_]) -> Array:
+    """Return the invariant matrix that changes as many records as allowed moves can."""
+    present = shares > 0
+    if allowed.all():
+        return full_exchange(shares)
+    if present.sum() > LARGEST:
+        return reversible(np.full(allowed.shape, 1 / len(allowed)), shares, allowed)
+    found = least_cost(
+        shares[present],
+        cost=np.eye(int(present.sum())),
+        allowed=allowed[np.ix_(present, present)],
+        stay_at_most=np.ones(int(present.sum())),
+    )
+    R = np.eye(len(shares))
+    if found is not None:
+        R[np.ix_(present, present)] = found
+    return R
+
+
+def leaves_margins(P: Array, shares: Array) -> bool:
+    """Return True when a matrix leaves the margins as they are."""
+    return bool(np.abs(shares @ P - shares).max() < _INVARIANT)
 
 
 def _idle_rows_stay(P: Array, active: NDArray[np.bool_]) -> Array:

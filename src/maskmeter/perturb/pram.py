@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maskmeter.checks import locked, shown
-from maskmeter.data.keys import Codes, Key
+from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, as_by, mapped
-from maskmeter.errors import CategoryError, Caution, PerturbationError, RateWarning
+from maskmeter.errors import (
+    Caution,
+    InputError,
+    PerturbationError,
+    RateWarning,
+)
 from maskmeter.mechanism import (
     Matrix,
     Mechanism,
@@ -24,19 +30,33 @@ from maskmeter.mechanism import (
     stay_or_move,
 )
 from maskmeter.mechanism.factor import Crossed, Declared
+from maskmeter.perturb.entries import (
+    Move,
+    StepEntries,
+    Varying,
+    as_entry,
+    category_entry,
+    category_named,
+    matrix_of,
+    names_of,
+    used_by,
+    varying,
+    varying_entry,
+)
 from maskmeter.perturb.matrices import (
-    LARGEST,
     blended,
-    full_exchange,
-    least_cost,
+    leaves_margins,
+    most_change,
     reversible,
     solve_blend,
     two_stage,
 )
+from maskmeter.perturb.moves import allowed_moves, as_moves, without_forbidden
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import (
     Perturbed,
     Rate,
+    Step,
     Strata,
     as_crossed,
     as_label,
@@ -50,11 +70,30 @@ from maskmeter.streams import RandomSource
 from maskmeter.types import Array
 
 _NOTICEABLE = 0.001
-_INVARIANT = 1e-9
+
+
+class PramEntries(StepEntries, tag="pram", frozen=True):
+    """A key is redrawn from a matrix; several keys in `key` move together, those in `keys` do not."""
+
+    key: str | list[str] | None = None
+    keys: list[str | list[str]] | None = None
+    stay: float | Varying | None = None
+    matrix: str | list[list[float]] | None = None
+    categories: list[str | float | list[str]] | None = None
+    blend: float | None = None
+    invariant: bool = True
+    forbidden: list[Move] = []
+    label: str | None = None
+
+    def keys_used(self) -> Iterator[str]:
+        """Yield the redrawn keys, and those that `stay` depends on."""
+        for key in (self.key, *(self.keys or ())):
+            yield from names_of(key)
+        yield from used_by(self.stay)
 
 
 @dataclass(frozen=True, init=False)
-class Pram:
+class Pram(Step):
     """Redraw a key from a matrix that leaves its expected margins as they are.
 
     Parameters
@@ -80,6 +119,14 @@ class Pram:
     >>> Pram("lad", stay=0.8).label
     'pram lad'
     """
+
+    method: ClassVar[str] = "pram"
+    entries: ClassVar[type[StepEntries]] = PramEntries
+    searched: ClassVar[bool] = True
+    example: ClassVar[str] = """\
+key = FIRST
+stay = 0.80                         # or {by = SECOND, values = {...}, otherwise = 1.0}"""
+    correctable: ClassVar[bool] = True
 
     targets: tuple[Crossed, ...]
     stay: float | By[float] | None
@@ -144,15 +191,75 @@ class Pram:
         return f"Pram({key}, {how}{blend}{margins}{moves}, label={self.label!r})"
 
     @property
-    def perturbed_keys(self) -> tuple[str, ...]:
+    def altered_keys(self) -> tuple[str, ...]:
         """The keys that are redrawn."""
         return tuple(name for names in self.targets for name in names)
+
+    def describe(self, share: str) -> str:
+        """Return what PRAM did to a share of the records.
+
+        >>> Pram("lad", stay=0.8).describe("20% of the records")
+        'Invariant PRAM of lad: redrawing it changed 20% of the records.'
+        """
+        keys = ", ".join(" and ".join(names) for names in self.targets)
+        kind = "Invariant PRAM" if self.invariant else "PRAM"
+        return f"{kind} of {keys}: redrawing it changed {share}."
+
+    def to_plan(self) -> PramEntries:
+        """Return the step as a plan writes it, its matrix written out."""
+        if isinstance(self.matrix, By):
+            raise InputError(f"A plan cannot express the step {self.label!r}.")
+        single = len(self.targets) == 1
+        names = self.matrix.categories if self.matrix is not None else None
+        return PramEntries(
+            key=as_entry(self.targets[0]) if single else None,
+            keys=None if single else [as_entry(one) for one in self.targets],
+            stay=None if self.stay is None else varying_entry(self.stay),
+            matrix=self.matrix.P.tolist() if self.matrix is not None else None,
+            categories=None if names is None else [category_entry(one) for one in names],
+            blend=self.blend,
+            invariant=self.invariant,
+            forbidden=[Move(*map(category_entry, move)) for move in self.forbidden],
+            label=self.label,
+        )
+
+    @classmethod
+    def from_plan(cls, entries: PramEntries, sample: Microdata, folder: Path) -> Pram:
+        """Return the step that a plan describes."""
+        if (entries.key is None) == (entries.keys is None):
+            raise InputError(
+                "Give PRAM either `key` (a list moves together) or `keys` (each key moves on its own)."
+            )
+        names = names_of(entries.key)
+        own = [tuple(names)] if names else [tuple(names_of(one)) for one in entries.keys or ()]
+        matrix = entries.matrix
+        return cls(
+            own,
+            None if entries.stay is None else varying(entries.stay, sample),
+            matrix=None if matrix is None else matrix_of(matrix, entries.categories, folder),
+            blend=entries.blend,
+            invariant=entries.invariant,
+            forbidden=[
+                (_end(move.true, names, sample), _end(move.released, names, sample))
+                for move in entries.forbidden
+            ],
+            label=entries.label,
+        )
+
+    @classmethod
+    def at_rate(cls, key: str, rate: float | By[float], within: tuple[str, ...]) -> Pram:
+        """Return the PRAM that changes a share of the records."""
+        if within:
+            raise InputError(
+                '`within` applies to swaps only. Use methods=("swap",), or leave it out.'
+            )
+        return cls(key, stay=mapped(rate, lambda moved: 1 - moved))
 
     def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
         """Return the release of a file with only this step applied."""
         return protect(data, [self], rng=rng)
 
-    def perturb(self, data: Microdata, *, seed: int) -> Perturbed:
+    def perturb(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
         """Return the redrawn codes, with the matrix R* they were drawn from."""
         if len(data) < 2:
             raise PerturbationError(f"{self.label!r} needs at least two records.")
@@ -163,7 +270,7 @@ class Pram:
         rates = tuple(
             rate for plan in plans for rate in plan.rates(self.label, data, codes, several=several)
         )
-        return Perturbed(codes, matrices, rates, _shortfall(rates))
+        return Perturbed(data.with_codes(codes), truth, matrices, rates, _shortfall(rates))
 
     def mechanism(self, table: KeyTable) -> Mechanism:
         """Return the misclassification that this step makes of a file with these counts.
@@ -216,15 +323,15 @@ class Pram:
     ) -> Array:
         """Return R*, the matrix that records are drawn from."""
         if not self.invariant:
-            return _without_forbidden(start, allowed)
-        kept = self.blend is None and _leaves(start, shares) and not start[~allowed].any()
+            return without_forbidden(start, allowed)
+        kept = self.blend is None and leaves_margins(start, shares) and not start[~allowed].any()
         R = start if kept else self._invariant(start, shares, allowed)
         blend = self.blend
         if blend is None:
             blend = solve_blend(R, shares, stay=stay)
             short = 1 - blend * float(shares @ (1 - R.diagonal())) > stay + _NOTICEABLE
             if short and self.matrix is None:
-                R = _most_change(shares, allowed)
+                R = most_change(shares, allowed)
                 blend = solve_blend(R, shares, stay=stay)
         # Categories that no record has stay as they are, whatever the blend.
         return np.where((shares > 0)[:, None], blended(R, blend=blend), np.eye(len(R)))
@@ -232,30 +339,6 @@ class Pram:
     @staticmethod
     def _invariant(start: Array, shares: Array, allowed: NDArray[np.bool_]) -> Array:
         return two_stage(start, shares) if allowed.all() else reversible(start, shares, allowed)
-
-
-def _most_change(shares: Array, allowed: NDArray[np.bool_]) -> Array:
-    """Return the invariant matrix that changes as many records as allowed moves can."""
-    present = shares > 0
-    if allowed.all():
-        return full_exchange(shares)
-    if present.sum() > LARGEST:
-        return reversible(np.full(allowed.shape, 1 / len(allowed)), shares, allowed)
-    found = least_cost(
-        shares[present],
-        cost=np.eye(int(present.sum())),
-        allowed=allowed[np.ix_(present, present)],
-        stay_at_most=np.ones(int(present.sum())),
-    )
-    R = np.eye(len(shares))
-    if found is not None:
-        R[np.ix_(present, present)] = found
-    return R
-
-
-def _leaves(P: Array, shares: Array) -> bool:
-    """Return True when a matrix leaves the margins as it is."""
-    return bool(np.abs(shares @ P - shares).max() < _INVARIANT)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,45 +372,13 @@ class _Plan:
         ]
 
 
-def as_moves(forbidden: Any) -> tuple[tuple[Any, Any], ...]:
-    """Return forbidden moves as pairs (true, released)."""
-    moves = forbidden if isinstance(forbidden, list | tuple) else [forbidden]
-    if not all(isinstance(move, list | tuple) and len(move) == 2 for move in moves):
-        raise PerturbationError("`forbidden` must be a list of moves (true, released).")
-    return tuple((true, released) for true, released in moves)
-
-
-def allowed_moves(keys: list[Key], forbidden: tuple[tuple[Any, Any], ...]) -> NDArray[np.bool_]:
-    """Return which moves may happen; staying always may."""
-    sizes = [key.size for key in keys]
-    size = int(np.prod(sizes))
-    allowed = np.ones((size, size), dtype=bool)
-
-    def row(category: Any) -> Any:
-        if category is ...:
-            return np.arange(size)
-        parts = (category,) if len(keys) == 1 else category
-        if not isinstance(parts, tuple) or len(parts) != len(keys):
-            raise CategoryError(
-                f"A forbidden move of crossed keys must name {len(keys)} categories on each side."
-            )
-        codes = [
-            slice(None) if part is ... else key.code(part)
-            for key, part in zip(keys, parts, strict=True)
-        ]
-        return np.arange(size).reshape(sizes)[tuple(codes)].ravel()
-
-    for true, released in forbidden:
-        allowed[np.ix_(row(true), row(released))] = False
-    np.fill_diagonal(allowed, val=True)
-    return allowed
-
-
-def _without_forbidden(P: Array, allowed: NDArray[np.bool_]) -> Array:
-    """Return P with the probability of forbidden moves given to staying."""
-    kept = np.where(allowed, P, 0)
-    np.fill_diagonal(kept, P.diagonal() + np.where(allowed, 0, P).sum(axis=1))
-    return kept
+def _end(given: str | list[str] | None, names: list[str], sample: Microdata) -> Any:
+    """Return one end of a forbidden move: a category, one for each crossed key, or any."""
+    if given is None:
+        return ...
+    if isinstance(given, str):
+        return category_named(sample, names[0], given)
+    return tuple(category_named(sample, name, one) for name, one in zip(names, given, strict=True))
 
 
 def _shortfall(rates: tuple[Rate, ...]) -> tuple[Caution, ...]:

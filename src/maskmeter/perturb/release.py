@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -23,9 +23,10 @@ from maskmeter.mechanism import (
     as_mechanism,
 )
 from maskmeter.page import Table
-from maskmeter.perturb.step import Rate, Step
+from maskmeter.perturb.step import Perturbed, Rate, Step
 from maskmeter.plurals import counted, plural
 from maskmeter.streams import RandomSource, seed_of
+from maskmeter.types import Integers
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ class Release(InWords):
 
     `mm.protect` makes one and says how in `provenance`; a file that was perturbed elsewhere can be
     put beside its original by hand. `cautions` are what its steps warned of, such as records that
-    found no partner.
+    found no partner. `truth` has the true values of the released records, with the released keys:
+    it differs from the original if keys were recoded (`groups` has the released code of each
+    original one), or if not all records were `kept`.
 
     >>> import polars as pl, maskmeter as mm
     >>> sample = mm.read(pl.DataFrame({"sex": ["f", "m"]}), keys=["sex"], fraction=0.1)
@@ -61,36 +64,38 @@ class Release(InWords):
     reported: tuple[Rate, ...] = ()
     cautions: tuple[Caution, ...] = ()
     changed_by_step: tuple[tuple[str, int], ...] = ()  # label of each step, records it changed
+    truth: Microdata = None  # type: ignore[assignment] # the original, if nothing else is given
+    groups: Mapping[str, Integers] = field(default_factory=dict)
+    kept: Integers | None = None
 
     def __post_init__(self) -> None:
         """Put the misclassification on the file's keys, and check that it fits the moves."""
-        original, released = self.original, self.released
-        if original.space.names != released.space.names or len(original) != len(released):
+        truth = self.original if self.truth is None else self.truth
+        object.__setattr__(self, "truth", truth)
+        released = self.released
+        if truth.space.names != released.space.names or len(truth) != len(released):
             raise InputError(
                 "The original and the released file must have the same keys and records."
             )
-        if original.space != released.space:
+        if truth.space != released.space:
             raise InputError(
                 "The original and the released file must have the same categories. Read the"
                 " released one with keys=original.space."
             )
         if released.fraction is None and released.weights is None:  # sampled as the original was
-            sampled = replace(released, fraction=original.fraction, weights=original.weights)
+            sampled = replace(released, fraction=truth.fraction, weights=truth.weights)
             object.__setattr__(self, "released", sampled)
-        elif released.fraction != original.fraction or not np.array_equal(
+        elif released.fraction != truth.fraction or not np.array_equal(
             released.weights,  # type: ignore[arg-type]
-            original.weights,  # type: ignore[arg-type]
+            truth.weights,  # type: ignore[arg-type]
         ):
             raise InputError(
                 "The original and the released file must have the same fraction and weights,"
                 " because they are the same sample."
             )
-        mechanism = as_mechanism(self.mechanism, original.space)
-        object.__setattr__(self, "mechanism", mechanism)
-        if (
-            self.provenance is None and released is not original
-        ):  # a release that was put together by hand
-            self._check_possible(mechanism)
+        object.__setattr__(self, "mechanism", as_mechanism(self.mechanism, truth.space))
+        if self.provenance is None and released is not truth:  # put together by hand
+            self._check_possible()
 
     @classmethod
     def unchanged(cls, sample: Microdata) -> Release:
@@ -103,13 +108,12 @@ class Release(InWords):
         """
         return cls(sample, sample, Misclassification({}).on(sample))
 
-    def _check_possible(self, mechanism: Mechanism) -> None:
+    def _check_possible(self) -> None:
         """Refuse a misclassification that cannot have made this release."""
-        original, released = self.original, self.released
-        chance = mechanism.prob(released=released.codes, true=original.codes)
+        chance = self.mechanism.prob(released=self.released.codes, true=self.truth.codes)
         if (chance == 0).any():
             raise MatrixError(
-                f"{(odd := int((chance == 0).sum())):,} of {counted(len(original), 'record')}"
+                f"{(odd := int((chance == 0).sum())):,} of {counted(len(chance), 'record')}"
                 f" {plural(odd, 'has a released value', 'have released values')} that the"
                 " misclassification rules out. Give the misclassification that made this release."
             )
@@ -123,26 +127,34 @@ class Release(InWords):
 
     @property
     def changed(self) -> NDArray[np.bool_]:
-        """Whether each record differs from the original in any key."""
-        changed: NDArray[np.bool_] = (self.original.codes != self.released.codes).any(axis=1)
+        """Whether each released record differs from the truth in any key."""
+        changed: NDArray[np.bool_] = (self.truth.codes != self.released.codes).any(axis=1)
         return changed
 
     @property
-    def truth(self) -> Microdata:
-        """The true keys of the released records."""
-        return self.original
+    def altered_keys(self) -> tuple[str, ...]:
+        """The keys that steps were to change, or in which some record differs from the truth."""
+        steps = () if self.provenance is None else self.provenance.steps
+        named = {name for step in steps for name in step.altered_keys}
+        named |= {name for name, share in self.changed_by_key.items() if share}
+        return tuple(name for name in self.original.space.names if name in named)
 
-    def recoded(self, table: KeyTable) -> KeyTable:
-        """Return counts of the original categories as counts of the released ones."""
-        return table
+    def recoded(self, counts: KeyTable) -> KeyTable:
+        """Return population counts of the original categories by the released ones."""
+        sample = self.original
+        for step in () if self.provenance is None else self.provenance.steps:
+            counts, sample = step.recoded_counts(counts, sample), step.recoded(sample)
+        return counts
 
     def summary(self) -> str:
         """Return a short account that names no record."""
-        records, changed = len(self.original), int(self.changed.sum())
-        moved = (self.original.codes != self.released.codes).any(axis=0)
+        records, changed = len(self.released), int(self.changed.sum())
+        moved = (self.truth.codes != self.released.codes).any(axis=0)
         keys = ", ".join(np.array(self.original.space.names)[moved])
+        left_out = len(self.original) - records
+        part = f"{counted(left_out, 'record')} left out; " if left_out else ""
         return (
-            f"{changed:,} of {counted(records, 'record')} ({changed / max(records, 1):.1%})"
+            f"{part}{changed:,} of {counted(records, 'record')} ({changed / max(records, 1):.1%})"
             f" {plural(changed, 'was', 'were')} changed{f' in {keys}' if keys else ''}; records that"
             f" are unique on {counted(len(moved), 'key')}: {self.original.uniques:,} before,"
             f" {self.released.uniques:,} after."
@@ -167,7 +179,7 @@ class Release(InWords):
 
     @property
     def changed_by_key(self) -> dict[str, float]:
-        """Share of the records that differ from the original in each key.
+        """Share of the released records that differ from the truth in each key.
 
         >>> import polars as pl, maskmeter as mm
         >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f"] * 50 + ["m"] * 50})
@@ -175,7 +187,7 @@ class Release(InWords):
         >>> mm.Swap("lad", rate=0.2).apply(sample, rng=2010).changed_by_key
         {'lad': 0.2, 'sex': 0.0}
         """
-        shares = (self.original.codes != self.released.codes).mean(axis=0).tolist()
+        shares = (self.truth.codes != self.released.codes).mean(axis=0).tolist()
         return dict(zip(self.original.space.names, shares, strict=True))
 
     @property
@@ -199,12 +211,10 @@ class Release(InWords):
         Release(100 records, 20 changed, Mechanism(lad))
         """
         names = self.original.space.chosen(names)
-        original = self.original.project(names)
-        seen = self.mechanism.marginal(
-            names, true=self.original.codes, weights=self.original.weights
-        )
-        released = original.with_codes(self.released.project(names).codes)
-        return Release(original, released, seen, cautions=self.cautions)
+        truth = self.truth.project(names)
+        seen = self.mechanism.marginal(names, true=self.truth.codes, weights=self.truth.weights)
+        released = truth.with_codes(self.released.project(names).codes)
+        return Release(truth, released, seen, cautions=self.cautions)
 
     def write(self, path: str | Path) -> None:
         """Write the released file: the user's own columns, with only the perturbed keys changed.
@@ -238,30 +248,68 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     check_microdata(data)
     steps = _checked_steps(steps)
     seed = seed_of(rng)
-    current, mechanism = data, Misclassification({}).on(data)
+    current, truth, kept = data, data, np.arange(len(data))
+    mechanism, groups = Mechanism(data.space), dict[str, Integers]()
     reported: list[Rate] = []
     cautions: list[Caution] = []
     changed: list[tuple[str, int]] = []
     for step in steps:
-        perturbed = step.perturb(current, seed=seed)
-        moved = (perturbed.codes != current.codes).any(axis=1)
-        changed.append((step.label, int(moved.sum())))
-        mechanism = mechanism.then(Misclassification(perturbed.matrices).on(data))
-        current = current.with_codes(perturbed.codes)
-        reported += perturbed.rates
-        cautions += perturbed.cautions
+        done = _performed(step, current, truth, mechanism, seed)
+        changed.append((step.label, _changed(current, done)))
+        # A recode leaves the earlier matrices as they are: they touch other keys.
+        mechanism = mechanism.on(done.data.space) if done.data.space != truth.space else mechanism
+        mechanism = mechanism.then(Misclassification(done.matrices).on(done.data))
+        current, truth = done.data, done.truth
+        groups |= {
+            name: group[groups[name]] if name in groups else group
+            for name, group in done.groups.items()
+        }
+        kept = kept if done.rows is None else kept[done.rows]
+        reported += done.rates
+        cautions += done.cautions
     warn(cautions)
-    provenance = Provenance(steps, seed, data.fingerprint(), _versions())
     return Release(
-        data, current, mechanism, provenance, tuple(reported), tuple(cautions), tuple(changed)
+        data,
+        current,
+        mechanism,
+        Provenance(steps, seed, data.fingerprint(), _versions()),
+        tuple(reported),
+        tuple(cautions),
+        tuple(changed),
+        truth,
+        groups,
+        None if len(kept) == len(data) else kept,
     )
+
+
+def _performed(
+    step: Step, current: Microdata, truth: Microdata, mechanism: Mechanism, seed: int
+) -> Perturbed:
+    """Return a file after one more step, which must not recode what earlier ones depend on."""
+    done = step.perturb(current, truth, seed=seed)
+    if done.data.space != current.space:
+        needed = {c for factor in mechanism.factors for c in factor.needed}
+        taken = {current.space.names[c] for c in needed} & set(step.altered_keys)
+        if taken:
+            raise PerturbationError(
+                f"{taken.pop()!r} is recoded after a step that changes it or depends on it. Recode"
+                " first."
+            )
+    return done
+
+
+def _changed(before: Microdata, done: Perturbed) -> int:
+    """Return how many records a step moved or left out; a recode changes none."""
+    if done.rows is not None:
+        return len(before) - len(done.rows)
+    if done.data.space != before.space:
+        return 0
+    return int((done.data.codes != before.codes).any(axis=1).sum())
 
 
 def _checked_steps(given: Sequence[Step]) -> tuple[Step, ...]:
     steps = tuple(given) if isinstance(given, list | tuple) else ()
-    if not steps or not all(
-        hasattr(step, "perturb") and not isinstance(step, type) for step in steps
-    ):
+    if not steps or not all(isinstance(step, Step) for step in steps):
         raise PerturbationError("Give a list of steps, such as [mm.Swap(...), mm.Pram(...)].")
     labels = [step.label for step in steps]
     if len(set(labels)) < len(labels):

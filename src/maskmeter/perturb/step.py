@@ -1,11 +1,13 @@
-"""What every perturbation step has in common: strata, rates, and what it gives back."""
+"""What every step has in common: what it must say of itself, its strata and its rates."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,15 @@ from numpy.typing import NDArray
 from maskmeter.checks import is_number, shown
 from maskmeter.data.keys import Codes, Key, KeySpace, combined
 from maskmeter.data.microdata import Microdata
+from maskmeter.data.recoding import recoded_counts, recoded_records
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, as_by, by_cell
 from maskmeter.errors import Caution, InputError, PerturbationError
 from maskmeter.mechanism import Matrix
 from maskmeter.mechanism.factor import Crossed, Declared
+from maskmeter.perturb.entries import StepEntries
 from maskmeter.plurals import counted
+from maskmeter.types import Integers
 
 _LARGEST = 1 << 27  # numbers in all matrices of a step: a gigabyte
 
@@ -37,27 +42,82 @@ class Rate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Perturbed:
-    """What a step gives back: new codes, their misclassification, its rates, and its cautions."""
+    """What a step makes of a file: its records, how keys were misclassified, rates and cautions.
 
-    codes: Codes
-    matrices: dict[Crossed, Declared]
-    rates: tuple[Rate, ...]
+    `data` has other codes, coarser keys or fewer records than before. `truth` are the true values
+    of the same records and keys. `groups` has the new code of each old one for keys that were
+    recoded. `rows` are the records that were kept, None for all.
+    """
+
+    data: Microdata
+    truth: Microdata
+    matrices: dict[Crossed, Declared] = field(default_factory=dict)
+    rates: tuple[Rate, ...] = ()
     cautions: tuple[Caution, ...] = ()
+    groups: dict[str, Integers] = field(default_factory=dict)
+    rows: Integers | None = None
 
 
-class Step(Protocol):
-    """A perturbation method: parameters that can be printed, compared and applied."""
+class Step(ABC):
+    """A way to protect a file: parameters that can be printed, compared, planned and applied."""
+
+    method: ClassVar[str]  # what a plan calls it
+    entries: ClassVar[type[StepEntries]]  # how a plan writes it
+    example: ClassVar[str]  # its entries for FIRST, the largest key, as a starter plan shows them
+    searched: ClassVar[bool] = False  # whether a family may be searched over its rates
+    correctable: ClassVar[bool] = False  # whether P^-1 undoes it in tables
+    label: str  # its name, and that of its random streams
 
     @property
-    def label(self) -> str:
-        """The name of the step and of its random streams."""
+    @abstractmethod
+    def altered_keys(self) -> tuple[str, ...]:
+        """The keys whose values the step changes."""
 
-    @property
-    def perturbed_keys(self) -> tuple[str, ...]:
-        """The keys that the step changes."""
+    @abstractmethod
+    def perturb(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
+        """Return the file after the step; `truth` are the true values of its records."""
 
-    def perturb(self, data: Microdata, *, seed: int) -> Perturbed:
-        """Return the perturbed codes and the misclassification."""
+    @abstractmethod
+    def describe(self, share: str) -> str:
+        """Return what the step did in a sentence; `share` says to how many records."""
+
+    @abstractmethod
+    def to_plan(self) -> StepEntries:
+        """Return the step as a plan writes it, matrices written out."""
+
+    @classmethod
+    @abstractmethod
+    def from_plan(cls, entries: Any, sample: Microdata, folder: Path) -> Step:
+        """Return the step that a plan describes; `folder` is where the paths of the plan start."""
+
+    @classmethod
+    def at_rate(cls, key: str, rate: float | By[float], within: tuple[str, ...]) -> Step:
+        """Return the step that changes a share of the records, for a family that is searched."""
+        del rate, within
+        raise InputError(f"A family cannot be searched over rates of {cls.method!r} of {key!r}.")
+
+    def grouping(self, key: Key, sample: Microdata) -> tuple[Key, Integers] | None:
+        """Return the coarser key that the step makes of a key, and the group of each category.
+
+        None when it leaves the categories as they are. The sample gives categories their labels.
+        """
+        del key, sample
+        return None
+
+    def recoded(self, data: Microdata) -> Microdata:
+        """Return a file with its keys as the step leaves them."""
+        for name in self.altered_keys:
+            grouped = self.grouping(data.space[name], data)
+            data = data if grouped is None else recoded_records(data, *grouped)
+        return data
+
+    def recoded_counts(self, counts: KeyTable, sample: Microdata) -> KeyTable:
+        """Return population counts by the keys as the step leaves them."""
+        for name in self.altered_keys:
+            if name in counts.space.names:
+                grouped = self.grouping(counts.space[name], sample)
+                counts = counts if grouped is None else recoded_counts(counts, *grouped)
+        return counts
 
 
 def check_rate(value: object, *, name: str) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,11 +17,21 @@ from maskmeter.errors import Caution, PerturbationError, RateWarning
 from maskmeter.mechanism import Matrix
 from maskmeter.mechanism.factor import Crossed
 from maskmeter.perturb import matrices
+from maskmeter.perturb.entries import (
+    StepEntries,
+    Varying,
+    as_entry,
+    names_of,
+    used_by,
+    varying,
+    varying_entry,
+)
 from maskmeter.perturb.pairing import pair
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import (
     Perturbed,
     Rate,
+    Step,
     Strata,
     as_crossed,
     as_label,
@@ -37,8 +49,22 @@ Description = Literal["balanced", "nominal", "realised"]
 _NOTICEABLE = 0.01  # a shortfall of one record in a hundred is worth a warning
 
 
+class SwapEntries(StepEntries, tag="swap", frozen=True):
+    """Records exchange a key; several keys in `key` move together."""
+
+    key: str | list[str]
+    rate: float | Varying
+    within: list[str] = []
+    description: Description = "balanced"
+    label: str | None = None
+
+    def keys_used(self) -> Iterator[str]:
+        """Yield the swapped keys, the control keys and those that the rate depends on."""
+        yield from (*names_of(self.key), *self.within, *used_by(self.rate))
+
+
 @dataclass(frozen=True, init=False)
-class Swap:
+class Swap(Step):
     """Exchange a key between random pairs of records that differ in it.
 
     Parameters
@@ -58,6 +84,13 @@ class Swap:
     >>> Swap("lad", rate=0.2)
     Swap('lad', rate=0.2, label='swap lad')
     """
+
+    method: ClassVar[str] = "swap"
+    entries: ClassVar[type[StepEntries]] = SwapEntries
+    searched: ClassVar[bool] = True
+    example: ClassVar[str] = """\
+key = FIRST
+rate = 0.20                         # or {by = SECOND, values = {...}, otherwise = 1.0}"""
 
     key: Crossed
     rate: float | By[float]
@@ -94,15 +127,55 @@ class Swap:
         return f"Swap({key}, rate={self.rate!r}{within}{described}, label={self.label!r})"
 
     @property
-    def perturbed_keys(self) -> tuple[str, ...]:
+    def altered_keys(self) -> tuple[str, ...]:
         """The keys that records exchange."""
         return self.key
+
+    def describe(self, share: str) -> str:
+        """Return what the swap did to a share of the records.
+
+        >>> Swap("lad", rate=0.2, within=("sex",)).describe("some records")
+        'Swapping of lad: some records exchanged it with another record of the same sex.'
+        """
+        within = f" of the same {' and '.join(self.within)}" if self.within else ""
+        keys = " and ".join(self.key)
+        return f"Swapping of {keys}: {share} exchanged it with another record{within}."
+
+    def to_plan(self) -> SwapEntries:
+        """Return the step as a plan writes it.
+
+        >>> Swap("lad", rate=0.2).to_plan()
+        SwapEntries(key='lad', rate=0.2, within=[], description='balanced', label='swap lad')
+        """
+        return SwapEntries(
+            as_entry(self.key),
+            varying_entry(self.rate),
+            within=list(self.within),
+            description=self.description,
+            label=self.label,
+        )
+
+    @classmethod
+    def from_plan(cls, entries: SwapEntries, sample: Microdata, folder: Path) -> Swap:  # noqa: ARG003
+        """Return the step that a plan describes."""
+        return cls(
+            tuple(names_of(entries.key)),
+            rate=varying(entries.rate, sample),
+            within=tuple(entries.within),
+            description=entries.description,
+            label=entries.label,
+        )
+
+    @classmethod
+    def at_rate(cls, key: str, rate: float | By[float], within: tuple[str, ...]) -> Swap:
+        """Return the swap of a share of the records."""
+        return cls(key, rate=rate, within=within)
 
     def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
         """Return the release of a file with only this step applied."""
         return protect(data, [self], rng=rng)
 
-    def perturb(self, data: Microdata, *, seed: int) -> Perturbed:
+    def perturb(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
         """Return the swapped codes, with the matrix that describes the swap."""
         strata = Strata.of(data, self.rate, within=self.within)
         rates = np.array(strata.values)
@@ -139,7 +212,8 @@ class Swap:
                 strict=True,
             )
         )
-        return Perturbed(codes, {self.key: strata.declare(matrices)}, done, cautions)
+        moved_to = data.with_codes(codes)
+        return Perturbed(moved_to, truth, {self.key: strata.declare(matrices)}, done, cautions)
 
     def _described(self, counts: Integers, rate: float, moved: Integers, moves: Integers) -> Array:
         """Return the matrix that describes the swap of one stratum."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +18,12 @@ from maskmeter.errors import (
     PopulationMismatchWarning,
 )
 from maskmeter.mechanism import Misclassification
+from maskmeter.perturb import Release
+from maskmeter.perturb.entries import Varying, matrix_of, varying, varying_entry
+from maskmeter.perturb.methods import step_of
 from maskmeter.perturb.step import Step
 from maskmeter.plan.reading import PlanFile
-from maskmeter.plan.schema import Plan, StepPlan, Varying
-from maskmeter.plan.steps import matrix_of, steps_of, varying
+from maskmeter.plan.schema import Data, Plan
 from maskmeter.plurals import counted
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import View, views
@@ -99,8 +100,14 @@ class Task:
         one = self.plan.family
         if one is None:
             return None
+        first = {
+            other.label: steps_of(self.file, ("family", "first", number, "step"), self.sample)
+            for number, other in enumerate(one.first)
+        }
+        within = tuple(one.within)
         found: Family = self.file.blame(
-            ("family",), lambda: Family(one.key, one.methods, one.target, tuple(one.within))
+            ("family",),
+            lambda: Family(one.key, one.methods, target=one.target, within=within, first=first),
         )
         return found
 
@@ -120,6 +127,40 @@ class Task:
     def tables(self) -> list[tuple[str, str]]:
         """The tables that analysts need; the strongest associations are added to them."""
         return [(rows, columns) for rows, columns in self.plan.loss.tables]
+
+
+def steps_of(file: PlanFile, place: tuple[str | int, ...], sample: Microdata) -> list[Step]:
+    """Return the steps that stand at some place of a plan, for the keys of a file.
+
+    A step sees the keys as earlier ones have recoded them.
+    """
+    plans: Any = file.plan
+    for part in place:
+        plans = plans[part] if isinstance(part, int) else getattr(plans, part)
+    steps: list[Step] = []
+    for number, entries in enumerate(plans):
+
+        def made(entries: Any = entries, sample: Microdata = sample) -> tuple[Step, Microdata]:
+            step = step_of(entries, sample, file.folder)
+            return step, step.recoded(sample)
+
+        step, sample = file.blame((*place, number), made)
+        steps.append(step)
+    return steps
+
+
+def plan_of_release(data: Release | Microdata, *, household: str | None = None) -> Plan:
+    """Return the plan that a release was made by, as far as its file is known."""
+    original = data.original if isinstance(data, Release) else data
+    made = data.provenance if isinstance(data, Release) else None
+    reading = {} if original.origin is None else dict(original.origin.reading)
+    fraction = None if original.fraction is None else varying_entry(original.fraction)
+    return Plan(
+        data=Data(
+            keys=list(original.space.names), fraction=fraction, household=household, **reading
+        ),
+        step=[] if made is None else [step.to_plan() for step in made.steps],
+    )
 
 
 def read_task(file: PlanFile, source: Path) -> Task:
@@ -217,22 +258,10 @@ def file_keys(plan: Plan) -> list[str]:
     """Return the keys of the file: those that are known, then others that steps depend on."""
     named = [*plan.data.keys, *(key for one in plan.scenario.values() for key in one.keys)]
     steps = [*plan.step, *(step for one in plan.candidate for step in one.step)]
-    for step in steps:
-        named += _used(step)
+    named += [key for step in steps for key in step.keys_used()]
     if plan.family is not None:
-        named += [plan.family.key, *plan.family.within]
-        named += [plan.family.target] if plan.family.target else []
+        named += plan.family.keys_used()
     return list(dict.fromkeys(named)) if plan.data.keys or plan.scenario else []
-
-
-def _used(step: StepPlan) -> Iterator[str]:
-    """Yield the keys that a step changes or depends on."""
-    for key in (step.key, *(getattr(step, "keys", None) or ())):
-        yield from () if key is None else [key] if isinstance(key, str) else key
-    yield from getattr(step, "within", ())
-    for value in (getattr(step, "rate", None), getattr(step, "stay", None)):
-        if isinstance(value, Varying):
-            yield from [value.by] if isinstance(value.by, str) else value.by
 
 
 def _sampled(sample: Microdata, fraction: Varying) -> Microdata:

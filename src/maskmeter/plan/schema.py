@@ -2,58 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Literal
 
-import msgspec
-
-
-class _Entries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Entries of a table of the plan; unknown entries are refused."""
+from maskmeter.perturb.entries import Entries, Varying
+from maskmeter.perturb.methods import SearchedMethod, StepPlan
 
 
-class Varying(_Entries, frozen=True):
-    """A number that differs between categories of a key; for several keys the tables nest."""
-
-    by: str | list[str]
-    values: dict[str, Any]
-    otherwise: float | None = None
-
-
-class Move(_Entries, rename={"true": "from", "released": "to"}, frozen=True):
-    """A move that must not happen; without `from` or `to` it means any category."""
-
-    true: str | list[str] | None = None
-    released: str | list[str] | None = None
-
-
-class SwapStep(_Entries, tag_field="method", tag="swap", frozen=True):
-    """Records exchange a key; several keys in `key` move together."""
-
-    key: str | list[str]
-    rate: float | Varying
-    within: list[str] = []
-    description: Literal["balanced", "nominal", "realised"] = "balanced"
-    label: str | None = None
-
-
-class PramStep(_Entries, tag_field="method", tag="pram", frozen=True):
-    """A key is redrawn from a matrix; several keys in `key` move together, those in `keys` do not."""
-
-    key: str | list[str] | None = None
-    keys: list[str | list[str]] | None = None
-    stay: float | Varying | None = None
-    matrix: str | list[list[float]] | None = None
-    categories: list[str | float | list[str]] | None = None
-    blend: float | None = None
-    invariant: bool = True
-    forbidden: list[Move] = []
-    label: str | None = None
-
-
-StepPlan = SwapStep | PramStep
-
-
-class Data(_Entries, frozen=True):
+class Data(Entries, frozen=True):
     """How the file is read, and how it was sampled."""
 
     keys: list[str] = []
@@ -69,29 +25,37 @@ class Data(_Entries, frozen=True):
     decimal: str | None = None
 
 
-class Scenario(_Entries, frozen=True):
+class Scenario(Entries, frozen=True):
     """Keys that one kind of intruder knows."""
 
     keys: list[str]
 
 
-class Candidate(_Entries, frozen=True):
+class Candidate(Entries, frozen=True):
     """A way to protect the file, to be compared with others."""
 
     label: str
     step: list[StepPlan]
 
 
-class FamilyPlan(_Entries, frozen=True):
-    """Ways to protect one key, searched over their rates."""
+class FamilyPlan(Entries, frozen=True):
+    """Ways to protect one key, searched over their rates; `first` are steps to try before them."""
 
     key: str
-    methods: tuple[Literal["swap", "pram"], ...] = ("swap", "pram")
+    methods: tuple[SearchedMethod, ...] = ("swap", "pram")
     target: str | None = None
     within: list[str] = []
+    first: list[Candidate] = []
+
+    def keys_used(self) -> Iterator[str]:
+        """Yield the keys that the family changes or depends on."""
+        yield from (self.key, *self.within, *([self.target] if self.target else ()))
+        for one in self.first:
+            for step in one.step:
+                yield from step.keys_used()
 
 
-class ErrorPlan(_Entries, frozen=True):
+class ErrorPlan(Entries, frozen=True):
     """A key that was recorded with error: P[true, released]."""
 
     key: str
@@ -99,14 +63,14 @@ class ErrorPlan(_Entries, frozen=True):
     categories: list[str | float | list[str]] | None = None
 
 
-class LossPlan(_Entries, frozen=True):
+class LossPlan(Entries, frozen=True):
     """Tables that analysts need, and the measure of their information loss."""
 
     tables: list[tuple[str, str]] = []
     measure: Literal["worst", "raad", "rcv", "bvr"] = "worst"
 
 
-class TargetPlan(_Entries, frozen=True):
+class TargetPlan(Entries, frozen=True):
     """How much risk is allowed: a share of the unprotected file's sample uniques, or a number."""
 
     max_share: float | None = None
@@ -114,7 +78,7 @@ class TargetPlan(_Entries, frozen=True):
     by: Literal["upper", "estimate"] = "upper"
 
 
-class ReportPlan(_Entries, frozen=True):
+class ReportPlan(Entries, frozen=True):
     """What the reports say and to whom."""
 
     title: str | None = None
@@ -123,7 +87,7 @@ class ReportPlan(_Entries, frozen=True):
     rates: bool = False
 
 
-class Plan(_Entries, frozen=True):
+class Plan(Entries, frozen=True):
     """A release plan."""
 
     data: Data = Data()

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import Literal
 
 import polars as pl
@@ -15,6 +16,7 @@ from maskmeter.data.frames import opened
 from maskmeter.errors import FileError
 from maskmeter.files import whole
 from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.perturb.methods import STEPS
 from maskmeter.plurals import counted
 
 MOST_CATEGORIES = MANY  # of a column that is guessed to be a key
@@ -203,9 +205,9 @@ _PARTS = """\
 
 # How to protect the file, step by step. Without steps, the file is assessed as it is.
 # [[step]]
-# method = "swap"                     # or "pram" with stay = 0.80
-# key = FIRST
-# rate = 0.10                         # or {by = SECOND, values = {...}, otherwise = 1.0}
+STEP
+## Other methods:
+OTHERS
 
 # Candidates to compare on a risk-utility map (maskmeter compare) or to choose from (maskmeter find).
 # [[candidate]]
@@ -242,7 +244,10 @@ def _rest(keys: list[Column]) -> list[str]:
     """Return the disabled parts, with keys of the file in their examples."""
     names = [_quoted(key.name) for key in sorted(keys, key=lambda key: -key.categories)]
     first, second = (*names, '"place"', '"group"')[:2]
-    return _PARTS.replace("FIRST", first).replace("SECOND", second).splitlines()
+    step, *others = (f'method = "{one.method}"\n{one.example}' for one in STEPS)
+    text = _PARTS.replace("STEP", indent(step, "# "))
+    text = text.replace("OTHERS", "\n##\n".join(indent(one, "## ") for one in others))
+    return text.replace("FIRST", first).replace("SECOND", second).splitlines()
 
 
 def _quoted(text: str) -> str:

@@ -111,10 +111,21 @@ class View:
         """
         whole, truth = self.release.mechanism, self.release.truth
         if self.errors is not None:
-            whole = as_mechanism(self.errors, truth.space).then(whole)
+            whole = self._recording.then(whole)
         if self.keys == truth.space.names:
             return whole
         return whole.marginal(self.keys, true=truth.codes, weights=truth.weights)
+
+    @property
+    def _recording(self) -> Mechanism:
+        """The errors that the original was recorded with, by the keys of the release."""
+        release, original = self.release, self.release.original
+        errors = as_mechanism(self.errors, original.space)
+        if not release.groups:
+            return errors
+        return errors.coarsened(
+            release.truth.space, release.groups, true=original.codes, weights=original.weights
+        )
 
     @cached_property
     def sight(self) -> Sight:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -149,21 +149,16 @@ class Assessor:
             return protect(self.sample, listed, rng=seed)
 
 
-def perturbed_keys(
-    sample: Microdata, candidates: Mapping[str, Steps | Release] | None
-) -> list[str]:
-    """Return the keys that candidates change, in the order of the file.
+def altered_keys(sample: Microdata, candidates: Iterable[Steps | Release]) -> list[str]:
+    """Return the keys that candidates alter, in the order of the file; all keys if they alter none.
 
     What is no step is refused when it is applied.
     """
     named: set[str] = set()
-    for one in (candidates or {}).values():
-        if isinstance(one, Release):
-            named |= {name for name, share in one.changed_by_key.items() if share}
-        else:
-            steps: Any = one if isinstance(one, list | tuple) else [one]
-            named |= {name for step in steps for name in getattr(step, "perturbed_keys", ())}
-    return [name for name in sample.space.names if name in named]
+    for one in candidates:
+        parts: Any = one if isinstance(one, list | tuple) else [one]
+        named |= {name for part in parts for name in getattr(part, "altered_keys", ())}
+    return [name for name in sample.space.names if name in named or not named]
 
 
 def release_cautions(label: str, trials: Sequence[Trial]) -> list[Caution]:

@@ -29,7 +29,7 @@ from maskmeter.riskutility.assessor import (
     Steps,
     Tables,
     Trial,
-    perturbed_keys,
+    altered_keys,
     release_cautions,
 )
 from maskmeter.streams import RandomSource, generator, seed_of
@@ -215,7 +215,7 @@ def compare(
         Assessor.of(
             data,
             seen,
-            perturbed_keys(data, candidates),
+            altered_keys(data, candidates.values()),
             loss=loss,
             measure=measure,
             associations=associations,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,79 +13,120 @@ from maskmeter.checks import shown
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.varying import by
 from maskmeter.errors import InputError
-from maskmeter.perturb import Pram, Swap
+from maskmeter.perturb.methods import SEARCHED
 from maskmeter.perturb.step import Step
 
-Curve: TypeAlias = Callable[[float], Step]
-
-Method = Literal["swap", "pram"]
+Curve: TypeAlias = Callable[[float], list[Step]]
+Alternatives: TypeAlias = Mapping[str, Step | Sequence[Step]]
 
 _NOTICEABLE = 0.1  # of a rate asked for: a label shows it beside one that differs by more
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Family:
-    """Swapping and PRAM of one key, at random and, with `target`, where the risk is.
+    """Ways to protect one key at every rate: at random and, with `target`, where the risk is.
 
     A targeted release first moves the records whose category of the `target` key has more risk
     than the average record, and others only when those are all moved.
 
+    Parameters
+    ----------
+    key
+        The key that is changed.
+    methods
+        "swap", "pram", "subsample" (which leaves out records of any key), or several of them.
+    target
+        The key whose categories differ in risk.
+    within
+        Control keys of swaps.
+    first
+        Steps to apply first, such as a recode, each alternative under a label of its own. The
+        search tries them alone and before every method, and every method without them.
+
     >>> Family("lad", target="ethnicity")
-    Family(key='lad', methods=('swap', 'pram'), target='ethnicity', within=())
+    Family(key='lad', methods=('swap', 'pram'), target='ethnicity', within=(), first=())
     """
 
     key: str
-    methods: tuple[Method, ...] = ("swap", "pram")
-    target: str | None = None
-    within: tuple[str, ...] = ()
+    methods: tuple[str, ...]
+    target: str | None
+    within: tuple[str, ...]
+    first: tuple[tuple[str, tuple[Step, ...]], ...]
 
-    def __post_init__(self) -> None:
-        """Check the methods."""
-        methods = (self.methods,) if isinstance(self.methods, str) else tuple(self.methods or ())
-        object.__setattr__(self, "methods", methods)
-        if not methods or not set(methods) <= set(get_args(Method)):
-            raise InputError(
-                f'`methods` must be "swap", "pram" or both, not {shown(self.methods)}.'
-            )
-        if self.within and "pram" in methods:
-            raise InputError(
-                '`within` applies to swaps only. Use methods=("swap",), or leave it out.'
-            )
-        if self.target is not None and not isinstance(self.target, str):
-            raise InputError(f"`target` must be the name of one key, not {shown(self.target)}.")
-        if self.target == self.key:
+    def __init__(
+        self,
+        key: str,
+        methods: str | Sequence[str] = ("swap", "pram"),
+        *,
+        target: str | None = None,
+        within: tuple[str, ...] = (),
+        first: Alternatives | None = None,
+    ) -> None:
+        chosen = (methods,) if isinstance(methods, str) else tuple(methods or ())
+        if not chosen or not set(chosen) <= set(SEARCHED):
+            offered = ", ".join(f'"{name}"' for name in SEARCHED)
+            raise InputError(f"`methods` must be one or more of {offered}, not {shown(methods)}.")
+        if target is not None and not isinstance(target, str):
+            raise InputError(f"`target` must be the name of one key, not {shown(target)}.")
+        if target == key:
             raise InputError("`target` must be another key than the one that the release changes.")
+        settings = {
+            "key": key,
+            "methods": chosen,
+            "target": target,
+            "within": within,
+            "first": tuple((str(label), _listed(one)) for label, one in (first or {}).items()),
+        }
+        for field, setting in settings.items():
+            object.__setattr__(self, field, setting)
+        for method in chosen:  # what it cannot do is refused before the search
+            SEARCHED[method].at_rate(key, 0.5, within)
 
-    def curves(self, sample: Microdata, risk: NDArray[np.float64]) -> dict[str, Curve]:
-        """Return a step for every rate, under a label for each method, random and targeted.
+    @property
+    def altered_keys(self) -> list[str]:
+        """The keys that some release of the family alters."""
+        steps = [step for _, one in self.first for step in one]
+        return [self.key, *(name for step in steps for name in step.altered_keys)]
 
-        `risk` is that of every record before protection.
+    def curves(
+        self, sample: Microdata, risk: NDArray[np.float64], first: tuple[Step, ...] = ()
+    ) -> dict[str, Curve]:
+        """Return steps for every rate, under a label for each method, random and targeted.
+
+        `risk` is that of every record before protection; `first` are steps that come before.
         """
-        curves = {f"random {method}": self._random(method) for method in self.methods}
+        curves = {f"random {method}": self._random(method, first) for method in self.methods}
         if self.target is not None:
+            for step in first:
+                sample = step.recoded(sample)
             safe, share = _safe(sample, self.target, risk)
             for method in self.methods:
-                curves[f"targeted {method}"] = self._targeted(method, safe, share)
+                curves[f"targeted {method}"] = self._targeted(method, safe, share, first)
         return curves
 
-    def _random(self, method: Method) -> Curve:
-        return lambda rate: self._step(method, rate, 1 - rate)
+    def _random(self, method: str, first: tuple[Step, ...]) -> Curve:
+        return lambda rate: [*first, SEARCHED[method].at_rate(self.key, rate, self.within)]
 
-    def _targeted(self, method: Method, safe: list[object], share: float) -> Curve:
+    def _targeted(
+        self, method: str, safe: list[object], share: float, first: tuple[Step, ...]
+    ) -> Curve:
         """Return steps that move risky records first, all of them in one group."""
 
-        def step(rate: float) -> Step:
-            first, rest = min(rate / share, 1.0), max((rate - share) / (1 - share), 0.0)
-            moved = by(str(self.target), dict.fromkeys(safe, rest), otherwise=first)
-            kept = by(str(self.target), dict.fromkeys(safe, 1 - rest), otherwise=1 - first)
-            return self._step(method, moved, kept)
+        def steps(rate: float) -> list[Step]:
+            most, rest = min(rate / share, 1.0), max((rate - share) / (1 - share), 0.0)
+            moved = by(str(self.target), dict.fromkeys(safe, rest), otherwise=most)
+            return [*first, SEARCHED[method].at_rate(self.key, moved, self.within)]
 
-        return step
+        return steps
 
-    def _step(self, method: Method, rate: object, stay: object) -> Step:
-        if method == "swap":
-            return Swap(self.key, rate=rate, within=self.within)  # type: ignore[arg-type]
-        return Pram(self.key, stay=stay)  # type: ignore[arg-type]
+
+def _listed(steps: Step | Sequence[Step]) -> tuple[Step, ...]:
+    listed = (steps,) if isinstance(steps, Step) else tuple(steps)
+    if not listed or not all(isinstance(one, Step) for one in listed):
+        raise InputError(
+            "`first` must be a dictionary of steps, such as {'bands': mm.Recode(...)}."
+        )
+    return listed
 
 
 def _safe(sample: Microdata, target: str, risk: NDArray[np.float64]) -> tuple[list[object], float]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -31,7 +31,7 @@ from maskmeter.riskutility.assessor import (
     Steps,
     Tables,
     Trial,
-    perturbed_keys,
+    altered_keys,
     release_cautions,
 )
 from maskmeter.riskutility.comparison import (
@@ -40,13 +40,12 @@ from maskmeter.riskutility.comparison import (
     check_candidates,
     map_of,
 )
-from maskmeter.riskutility.family import Family, rate_label
+from maskmeter.riskutility.family import Curve, Family, rate_label
 from maskmeter.streams import RandomSource, seed_of
 
 if TYPE_CHECKING:
     from maskmeter.page import Table
 
-Curve: TypeAlias = Callable[[float], Steps]
 
 _PERCENTS = 100  # rates are tried in steps of one percent
 _NEAREST = 3  # useful releases to show when none meets the target
@@ -222,8 +221,8 @@ def find_release(
         check_candidates(candidates, UNCHANGED)
     if family is not None:
         data.space.index(family.key)
+    changed = family.altered_keys if family else altered_keys(data, (candidates or {}).values())
     seen = views(data, known, counts=population, errors=misclassification, model=model)
-    changed = [family.key] if family else perturbed_keys(data, candidates)
     found = found_release(
         Assessor.of(data, seen, changed, loss=loss, measure=measure),
         target,
@@ -277,11 +276,20 @@ class _Search:
         if not bare.trial.assessable:
             return
         if family is not None and not self.meets(bare):
-            risk = _risk_before(self.assessor)
-            for label, curve in family.curves(self.assessor.sample, risk).items():
-                self.lowest_rate(label, curve)
+            self.search(family)
         for label, steps in candidates.items():
             self.attempt(str(label), steps)
+
+    def search(self, family: Family) -> None:
+        """Search the rates of a family, without the steps that may come first and after each."""
+        risk, sample = _risk_before(self.assessor), self.assessor.sample
+        for label, curve in family.curves(sample, risk).items():
+            self.lowest_rate(label, curve)
+        for before, steps in family.first:
+            if self.meets(self.attempt(before, list(steps))):
+                continue
+            for label, curve in family.curves(sample, risk, steps).items():
+                self.lowest_rate(f"{before}, {label}", curve)
 
     def attempt(
         self, label: str, steps: Steps | Release | None, *, percent: int | None = None
@@ -294,7 +302,7 @@ class _Search:
         one = _Tried(Point.of(label, [trial]), trial, label)
         if percent is not None:
             taken = {other.point.label for other in self.tried}
-            named = rate_label(label, percent, one.point.changed, taken)
+            named = rate_label(label, percent, _achieved(trial.release), taken)
             one = one._replace(point=replace(one.point, label=named))
         self.tried.append(one)
         self.progress(one.point.label, len(self.tried), 0)
@@ -379,6 +387,13 @@ class _Search:
             ),
             by_estimate=None if alone is None or alone in meeting else alone.point.label,
         )
+
+
+def _achieved(release: Release) -> float:
+    """Return the share of records that the last step of a release changed or left out."""
+    last = release.reported[-1].step
+    done = [rate for rate in release.reported if rate.step == last]
+    return sum(one.achieved * one.records for one in done) / sum(one.records for one in done)
 
 
 def _risk_before(assessor: Assessor) -> NDArray[np.float64]:

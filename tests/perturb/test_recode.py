@@ -1,0 +1,199 @@
+"""Recoding and subsampling: on their own, and before, after and between swaps and PRAM."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import maskmeter as mm
+from maskmeter.errors import without_warnings
+
+KEYS = ["lad", "sex", "age"]
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(7)
+    number = 6000
+    return pl.DataFrame(
+        {
+            "lad": rng.choice(list("abcdef"), number, p=[0.4, 0.2, 0.2, 0.1, 0.05, 0.05]),
+            "sex": rng.choice(["f", "m"], number),
+            "age": rng.integers(0, 90, number),
+            "work": rng.choice(["yes", "no"], number),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def sample(people):
+    return mm.read(people[:1500], keys=KEYS, fraction=0.25)
+
+
+@pytest.fixture(scope="module")
+def population(people):
+    return mm.count(people, keys=KEYS)
+
+
+BANDS = mm.Recode("age", bands=[0, 16, 65])
+GROUPS = mm.Recode("lad", groups={"east": ["d", "e"], "rest": ["f"]})
+TOP = mm.Recode("age", top=80)
+
+
+class TestRecode:
+    def test_bands_groups_and_top_codes_join_categories_in_order(self, sample):
+        bands, groups, top = (one.apply(sample).released.space for one in (BANDS, GROUPS, TOP))
+
+        assert bands["age"].categories == ("0-15", "16-64", "65+")
+        assert groups["lad"].categories == ("a", "b", "c", "east", "rest")
+        assert top["age"].categories == (*map(str, range(80)), "80+")
+
+    def test_numbers_as_text_are_put_into_bands_too(self):
+        data = mm.read(pl.DataFrame({"age": ["9", "10", "100"]}), keys=["age"], fraction=0.5)
+        coarse = mm.Recode("age", bands=[0, 10, 50]).apply(data).released
+
+        assert coarse.space["age"].categories == ("0-9", "10-49", "50+")
+        assert coarse.codes[:, 0].tolist() == [0, 1, 2]
+
+    def test_missing_values_stay_missing(self):
+        data = mm.read(
+            pl.DataFrame({"age": [1, 20, None]}), keys=["age"], fraction=0.5, missing="category"
+        )
+
+        assert BANDS.apply(data).released.space["age"].categories == ("0-15", "16-64", None)
+
+    def test_file_and_population_are_recoded_alike(self, people, sample, population):
+        banded = mm.read(people[:1500], keys=KEYS, fraction=0.25, bands={"age": [0, 16, 65]})
+        counts = mm.count(people, keys=KEYS, bands={"age": [0, 16, 65]})
+        release = BANDS.apply(sample)
+
+        assert release.changed.sum() == 0
+        assert release.truth is not release.original
+        assert mm.exact_risk(release, population).total == pytest.approx(
+            mm.exact_risk(banded, counts).total
+        )
+        with without_warnings():
+            found, wanted = mm.estimate_risk(release), mm.estimate_risk(banded)
+        assert found.total == pytest.approx(wanted.total)
+        assert found.unprotected == sample.uniques
+
+    def test_categories_of_the_population_alone_are_recoded_too(self, sample):
+        more = pl.DataFrame({"lad": list("aaab"), "sex": list("fffm"), "age": [95, 120, 5, 5]})
+        counts = BANDS.apply(sample).recoded(mm.count(more, keys=KEYS))
+
+        assert counts.lookup(np.array([[0, 0, counts.space["age"].code("65+")]])).tolist() == [2]
+
+    @pytest.mark.parametrize("design", ["swap", "PRAM of groups", "within groups"])
+    def test_a_recode_before_a_step_is_that_step_on_the_recoded_file(self, people, sample, design):
+        step = {
+            "swap": mm.Swap("lad", rate=0.3),
+            "PRAM of groups": mm.Pram("age", stay=0.7),
+            "within groups": mm.Swap("lad", rate=mm.by("age", {"65+": 0.9}, otherwise=0.1)),
+        }[design]
+        banded = mm.read(people[:1500], keys=KEYS, fraction=0.25, bands={"age": [0, 16, 65]})
+        counts = mm.count(people, keys=KEYS, bands={"age": [0, 16, 65]})
+        found = mm.protect(sample, [BANDS, step], rng=3)
+        wanted = step.apply(banded, rng=3)
+
+        assert np.array_equal(found.released.codes, wanted.released.codes)
+        assert found.changed.sum() == wanted.changed.sum() > 0
+        assert mm.exact_risk(found, mm.count(people, keys=KEYS)).by_cell == pytest.approx(
+            mm.exact_risk(wanted, counts).by_cell
+        )
+
+    def test_two_recodes_of_one_key_are_one_after_the_other(self, sample, population):
+        wider = mm.Recode("age", groups={"grown up": ["16-64", "65+"]}, label="wider")
+        release = mm.protect(sample, [BANDS, wider], rng=1)
+        one = mm.Recode("age", bands=[0, 16]).apply(sample)
+
+        assert release.released.space["age"].categories == ("0-15", "grown up")
+        assert np.array_equal(release.groups["age"], one.groups["age"])
+        assert mm.exact_risk(release, population).total == pytest.approx(
+            mm.exact_risk(one, population).total
+        )
+
+    @pytest.mark.parametrize(
+        "before",
+        [mm.Pram("age", stay=0.5), mm.Swap("lad", rate=0.2, within=("age",))],
+        ids=["changed", "needed"],
+    )
+    def test_what_an_earlier_step_changed_or_needs_is_recoded_first(self, sample, before):
+        with without_warnings(), pytest.raises(mm.MaskmeterError, match="Recode first"):
+            mm.protect(sample, [before, BANDS], rng=1)
+
+    def test_recording_errors_are_those_of_the_groups(self, people, sample, population):
+        """Rows of a group are averaged over its records; here all categories of a group are alike."""
+        errors = np.eye(90)
+        errors[:16, :16], errors[:16, 16] = 0.8 * np.eye(16), 0.2
+        release = BANDS.apply(sample)
+        found = mm.exact_risk(release, population, misclassification={"age": errors})
+        counts = mm.count(people, keys=KEYS, bands={"age": [0, 16, 65]})
+        banded = mm.read(people[:1500], keys=KEYS, fraction=0.25, bands={"age": [0, 16, 65]})
+        grouped = {"age": [[0.8, 0.2, 0], [0, 1, 0], [0, 0, 1]]}
+        wanted = mm.exact_risk(banded, counts, misclassification=grouped)
+
+        assert found.by_cell == pytest.approx(wanted.by_cell)
+
+    def test_the_loss_of_a_recode_is_measured_on_the_original_categories(self, sample):
+        release = mm.Recode("lad", groups={"both": ["a", "b"]}).apply(sample)
+        loss = mm.information_loss(release, rows="lad", columns="work")
+        before, after = loss.tables
+
+        assert before.shape == after.shape == (6, 2)
+        assert after.sum(axis=1) == pytest.approx(before.sum(axis=1))  # the margin is published
+        joined, share = before[:2].sum(axis=0), before[:2].sum(axis=1) / before[:2].sum()
+        assert after[:2] == pytest.approx(share[:, None] * joined)
+        assert after[2:] == pytest.approx(before[2:])
+        assert mm.information_loss(release).margins()["total_variation"].to_list() == [0, 0, 0]
+
+    def test_a_regression_has_the_groups_on_both_sides(self, sample):
+        release = mm.protect(sample, [GROUPS, mm.Swap("lad", rate=0.2)], rng=1)
+        loss = mm.regression_loss(release, "age", ["lad"])
+
+        assert loss.names == ("intercept", "lad: b", "lad: c", "lad: east", "lad: rest")
+        with pytest.raises(mm.MaskmeterError, match="was recoded"):
+            mm.regression_loss(BANDS.apply(sample), "age", ["lad"])
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({}, "one of `groups`, `bands` and `top`"),
+            ({"bands": [0, 5], "top": 5}, "one of `groups`, `bands` and `top`"),
+            ({"top": "5"}, "`top` must be a number"),
+            ({"bands": [5, 0]}, "from low to high"),
+            ({"groups": {}}, "`groups` must be a dictionary"),
+            ({"groups": {"x": []}}, "`groups` must be a dictionary"),
+            ({"groups": {"x": ["a"], "y": ["a"]}}, "names a category twice"),
+        ],
+    )
+    def test_invalid_recodes_are_rejected(self, options, message):
+        with pytest.raises(mm.MaskmeterError, match=message):
+            mm.Recode("lad", **options)
+
+    @pytest.mark.parametrize(
+        ("step", "message"),
+        [
+            (mm.Recode("lad", bands=[0, 5]), "6 categories of 'lad' are not numbers"),
+            (mm.Recode("age", bands=[10, 50]), "10 categories of 'age' are below the first bound"),
+            (mm.Recode("age", bands=[0, 100]), "leaves one category"),
+            (mm.Recode("age", top=100), "No category of 'age' reaches 100"),
+            (mm.Recode("lad", groups={"x": ["z"]}), "'z' is not one of the 6 categories"),
+            (mm.Recode("lad", groups={"a": ["b"]}), "also a category outside its group"),
+            (mm.Recode("job", top=100), "No key named 'job'"),
+        ],
+    )
+    def test_recodes_that_do_not_fit_the_file_are_refused(self, sample, step, message):
+        with pytest.raises(mm.MaskmeterError, match=message):
+            step.apply(sample)
+
+    def test_a_fraction_that_varies_within_groups_is_averaged(self, people):
+        fraction = mm.by("age", dict.fromkeys(range(16), 0.1), otherwise=0.4)
+        data = mm.read(people[:1500], keys=KEYS, fraction=fraction)
+        coarse = mm.Recode("age", bands=[0, 30]).apply(data).released
+        young = data.codes[:, 2] < 30
+        pi = coarse.inclusion(coarse.codes)
+
+        units = (1 / data.inclusion(data.codes))[young].sum()
+        assert np.unique(pi[young]) == pytest.approx(young.sum() / units)
+        assert np.unique(pi[~young]) == pytest.approx(0.4)
