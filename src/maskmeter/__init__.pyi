@@ -33,6 +33,7 @@ from maskmeter.perturb import Pram as Pram
 from maskmeter.perturb import PramDesign as PramDesign
 from maskmeter.perturb import Recode as Recode
 from maskmeter.perturb import Release as Release
+from maskmeter.perturb import Subsample as Subsample
 from maskmeter.perturb import Swap as Swap
 from maskmeter.perturb import correct_counts as correct_counts
 from maskmeter.perturb import design_pram as design_pram

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import assume, given, reject
+from hypothesis import strategies as st
 
 import maskmeter as mm
+import oracle
 from maskmeter.errors import without_warnings
+from worlds import worlds
 
 KEYS = ["lad", "sex", "age"]
 
@@ -197,3 +203,121 @@ class TestRecode:
         units = (1 / data.inclusion(data.codes))[young].sum()
         assert np.unique(pi[young]) == pytest.approx(young.sum() / units)
         assert np.unique(pi[~young]) == pytest.approx(0.4)
+
+
+class TestSubsample:
+    def test_inclusion_is_multiplied_and_weights_are_divided(self, people):
+        weighted = people[:1500].with_columns(w=pl.lit(4.0))
+        data = mm.read(weighted, keys=KEYS, weights="w", fraction=0.25)
+        release = mm.Subsample(0.4).apply(data, rng=1)
+
+        assert len(release.original) == 1500
+        assert len(release.released) == len(release.kept)
+        assert 500 < len(release.kept) < 700
+        assert np.array_equal(release.released.codes, data.codes[release.kept])
+        assert release.released.fraction == pytest.approx(0.1)
+        assert set(release.released.weights.tolist()) == {10.0}
+        assert release.rates.row(0)[3:] == pytest.approx((0.6, 0.6, 1 - len(release.kept) / 1500))
+
+    def test_the_risk_is_that_of_the_records_kept(self, people, population):
+        data = mm.read(people[:1500], keys=KEYS, fraction=0.25)
+        release = mm.Subsample(0.5).apply(data, rng=2)
+        alone = mm.Microdata(data.space, data.codes[release.kept], fraction=0.125)
+
+        assert mm.exact_risk(release, population).by_cell == pytest.approx(
+            mm.exact_risk(alone, population).by_cell
+        )
+        with without_warnings():
+            found, wanted = mm.estimate_risk(release), mm.estimate_risk(alone)
+        assert found.total == pytest.approx(wanted.total)
+        assert found.unprotected == data.uniques
+
+    def test_it_composes_with_other_steps_in_any_order(self, sample, population):
+        swap, half = mm.Swap("lad", rate=0.3), mm.Subsample(0.5)
+        after = mm.protect(sample, [swap, half, TOP], rng=1)
+        before = mm.protect(sample, [half, TOP, swap], rng=1)
+
+        assert np.array_equal(after.kept, before.kept)
+        assert after.released.codes.shape == before.released.codes.shape
+        assert np.array_equal(
+            after.released.codes[:, 0], swap.apply(sample, rng=1).released.codes[after.kept, 0]
+        )
+        for one in (after, before):
+            assert mm.exact_risk(one, population).uniques == one.released.uniques
+            assert (one.mechanism.prob(true=one.truth.codes, released=one.released.codes) > 0).all()
+
+    def test_tables_are_scaled_up_before_any_loss(self, people, sample):
+        release = mm.Subsample(0.5).apply(sample, rng=1)
+        before, after = mm.information_loss(release, rows="lad", columns="work").tables
+
+        assert before.sum() == 1500
+        assert after.sum() == pytest.approx(1500)
+        kept = sample.codes[release.kept, 0]
+        assert after.sum(axis=1) == pytest.approx(np.bincount(kept, minlength=6) * 1500 / len(kept))
+        weighted = people[:1500].with_columns(w=pl.Series(np.linspace(1, 9, 1500)))
+        data = mm.read(weighted, keys=KEYS, weights="w")
+        tables = mm.information_loss(
+            mm.Subsample(0.5).apply(data, rng=1), rows="lad", columns="sex"
+        ).tables
+        assert tables[0].sum() == pytest.approx(tables[1].sum())
+
+    def test_a_subsample_may_not_be_empty(self):
+        data = mm.read(pl.DataFrame({"sex": ["f", "m"]}), keys=["sex"], fraction=0.5)
+
+        with pytest.raises(mm.MaskmeterError, match="keeps none of the records"):
+            mm.Subsample(1e-9).apply(data, rng=1)
+        with pytest.raises(mm.MaskmeterError, match="above 0 and at most 1"):
+            mm.Subsample(0)
+
+
+@given(worlds(most_units=5), st.integers(0, 3), st.integers(0, 2**10))
+def test_exact_risk_of_all_steps_together_is_that_of_the_definition(world, key, halves):
+    """Two categories are joined to one of each category of a world; its errors and a subsample follow.
+
+    People have either half of a category, as the bits of `halves` say.
+    """
+    assume(key < len(world.sizes) and len(world.cells) > 1)
+    name, c = world.names[key], Fraction(3, 4)
+    fine = mm.KeySpace(
+        mm.Key(name, [f"{one}{half}" for one in old.categories for half in "ab"])
+        if position == key
+        else old
+        for position, old in enumerate(world.space.keys)
+    )
+
+    def split(cells):
+        codes = np.array(cells)
+        codes[:, key] = 2 * codes[:, key] + (halves >> np.arange(len(codes))) % 2
+        return codes
+
+    pi_name, pi = world.names[world.pi_key], [float(one) for one in world.pi]
+    known = {one: pi[code // (2 if key == world.pi_key else 1)]
+             for code, one in enumerate(fine[pi_name].categories)}  # fmt: skip
+    data = mm.Microdata(fine, split(world.cells), fraction=mm.by(pi_name, known))
+    population = mm.KeyTable.of(fine, split(world.units))
+    groups = {one: [f"{one}a", f"{one}b"] for one in world.space.keys[key].categories}
+    errors = [
+        mm.Pram(names, matrix=declared, invariant=False)
+        for names, declared in world.errors.matrices
+    ]
+    steps = [mm.Recode(name, groups=groups), *errors]
+    with without_warnings():
+        whole = mm.protect(data, steps, rng=halves)
+        try:
+            part = mm.protect(data, [*steps, mm.Subsample(float(c))], rng=halves)
+        except mm.MaskmeterError:
+            reject()  # no record was kept
+    for release, share in ((whole, Fraction(1)), (part, c)):
+        with without_warnings():  # the population is smaller than the sample
+            found = mm.exact_risk(release, population)
+        seen = found.data.codes[found.records].tolist()
+        wanted = [
+            oracle.identification_risk(
+                tuple(cell),
+                world.units,
+                misclassify=world.misclassify,
+                include=lambda one, share=share: share * world.include(one),
+            )
+            for cell in seen
+        ]
+        assert found.by_cell == pytest.approx([one or 0 for one in wanted], abs=1e-12)

@@ -41,12 +41,12 @@ WRONG = [
     (
         '[[step]]\nmethod = "swop"\nkey = "a"',
         "line 2: method",
-        "'swap' or 'pram' or 'recode', not 'swop'. Did",
+        "'swap' or 'pram' or 'recode' or 'subsample', not 'swop'. Did",
     ),
     (
         '[[step]]\nkey = "a"',
         "line 1: [[step]] number 1 needs",
-        "'method' ('swap' or 'pram' or 'recode')",
+        "'method' ('swap' or 'pram' or 'recode' or 'subsample')",
     ),
     ('[[step]]\nmethod = "swap"\nkey = "a"', "line 1: [[step]] number 1", "needs an entry 'rate'"),
     ('[step]\nmethod = "swap"', "line 1: [step] must be a list", "Write it as [[step]]."),
@@ -58,7 +58,7 @@ WRONG = [
     (
         '[family]\nkey = "a"\nmethods = ["swp"]',
         "line 3: entry 1 of methods",
-        "'pram' or 'swap'",
+        "'pram' or 'subsample' or 'swap'",
     ),
     (
         (

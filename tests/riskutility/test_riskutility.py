@@ -273,8 +273,8 @@ def test_targets_that_are_none(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"methods": ("recode",)}, 'one or more of "swap", "pram"'),
-        ({"methods": None}, 'one or more of "swap", "pram"'),
+        ({"methods": ("recode",)}, 'one or more of "swap", "pram", "subsample"'),
+        ({"methods": None}, 'one or more of "swap", "pram", "subsample"'),
         ({"target": "lad"}, "another key"),
         ({"target": ("sex", "age")}, "name of one key"),
         ({"within": ("sex",)}, "`within` applies to swaps only"),

@@ -5,6 +5,7 @@ from maskmeter.perturb.design import PramDesign, design_pram
 from maskmeter.perturb.pram import Pram
 from maskmeter.perturb.recode import Recode
 from maskmeter.perturb.release import Provenance, Release, protect
+from maskmeter.perturb.subsample import Subsample
 from maskmeter.perturb.swap import Swap
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Provenance",
     "Recode",
     "Release",
+    "Subsample",
     "Swap",
     "correct_counts",
     "design_pram",
