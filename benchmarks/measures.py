@@ -204,13 +204,12 @@ def fit_all_two_way() -> Values:
     import numpy as np
 
     import maskmeter as mm
-    from maskmeter.loglinear.averaging import unadjusted
 
     sample, _ = _paper_sized()
     taken = best(lambda: mm.fit_loglinear(sample, "all-two-way"), times=3)
     model = mm.fit_loglinear(sample, "all-two-way")
-    limit = unadjusted(mm.fit_loglinear(sample, "all-two-way", tolerance=1e-9), phi=0)[1]
-    off = abs(unadjusted(model, phi=0)[1] / limit - 1)
+    limit = mm.fit_loglinear(sample, "all-two-way", tolerance=1e-9).taus()[1]
+    off = abs(model.taus()[1] / limit - 1)
     targets = [(term, model.observed.margin(term)) for term in model.means.generators]
     table: Any = np.ones(sample.space.sizes)
 

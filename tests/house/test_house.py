@@ -20,7 +20,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # The flow of data: a module imports only from modules before it.
 FLOW = [
     "plurals", "types", "errors", "optional", "checks", "streams", "files", "chart", "page", "display", "formats", "data",
-    "mechanism", "perturb", "loglinear", "risk", "loss", "riskutility", "assessment", "plan", "evidence", "workflows", "studies", "cli", "__main__",
+    "mechanism", "loglinear", "perturb", "risk", "loss", "riskutility", "assessment", "plan", "evidence", "workflows", "studies", "cli", "__main__",
 ]  # fmt: skip
 
 

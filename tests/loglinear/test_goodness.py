@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from decimal import Decimal, getcontext
+from math import factorial
 
 import numpy as np
 import pytest
 from scipy.stats import nbinom
 
 import maskmeter as mm
-from maskmeter.loglinear import cell_sums, gamma
-from maskmeter.loglinear.poisson import chance_of_uniqueness, error_coefficients, expected_inverse
-from maskmeter.risk.interval import expected_inverse_square
+from maskmeter.loglinear import cell_sums
+from maskmeter.loglinear.expectations import (
+    chance_of_uniqueness,
+    error_coefficients,
+    expected_inverse,
+    expected_inverse_of,
+    expected_inverse_square,
+)
 
 LAMBDAS = np.concatenate([10.0 ** np.arange(-12, 7), [0.009, 0.011, 0.3, 0.99, 1.01, 1.5, 3, 30]])
 
@@ -52,15 +58,15 @@ def poisson_mean(function, nu):
     return float(total)
 
 
-@pytest.mark.parametrize("nu", [1e-9, 1e-3, 0.5, 1, 7, 40, 49.9, 50.1, 200, 3000])
+@pytest.mark.parametrize("nu", [0, 1e-12, 1e-9, 1e-3, 0.5, 1, 7, 40, 49.9, 50.1, 200, 3000])
 def test_expected_inverses_agree_with_summed_series(nu):
     count = np.array([1.0, 2, 3, 8, 50, 1000])
     lam, pi = np.full(len(count), nu), np.zeros(len(count))
     wanted = [poisson_mean(lambda k, m=int(m): 1 / Decimal(m + k), nu) for m in count]
     square = poisson_mean(lambda k: 1 / Decimal(1 + k) ** 2, nu)
 
-    assert gamma.expected_inverse_of(count, lam, pi=pi) == pytest.approx(wanted, rel=1e-12)
-    assert expected_inverse_square(np.array([float(nu)])) == pytest.approx([square], rel=1e-12)
+    assert expected_inverse_of(count, lam, pi=pi) == pytest.approx(wanted, rel=1e-12)
+    assert expected_inverse_square(lam[:1], pi=pi[:1]) == pytest.approx([square], rel=1e-12)
 
 
 @pytest.mark.parametrize("nu", [1e4, 1e5, 1e6])
@@ -70,9 +76,18 @@ def test_expected_inverses_of_large_cells_follow_the_recurrence(nu):
     for m in range(1, 5):
         wanted.append((1 - m * wanted[-1]) / nu)
     count = np.arange(1.0, 6)
-    found = gamma.expected_inverse_of(count, np.full(5, nu), pi=np.zeros(5))
+    found = expected_inverse_of(count, np.full(5, nu), pi=np.zeros(5))
 
     assert found == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("nu", [60, 700, 1e4, 1e5, 1e6])
+def test_expected_inverse_squares_of_large_cells_follow_the_asymptotic_series(nu):
+    """`e^(-nu)/nu (Ei(nu) - gamma - log nu)` is `sum of k! / nu^(k + 2)` but for e^(-nu)."""
+    wanted = sum(factorial(k) / nu ** (k + 2) for k in range(30))
+    found = expected_inverse_square(np.array([float(nu)]), pi=np.zeros(1))
+
+    assert found == pytest.approx([wanted], rel=1e-12)
 
 
 @pytest.mark.parametrize("phi", [1e-6, 0.01, 0.5, 3.0, 50.0])
@@ -83,28 +98,28 @@ def test_gamma_cells_agree_with_negative_binomial_sums(phi):
     chance = (1 / phi / lam + pi) / (1 / phi / lam + 1)
     k = np.arange(200_000)[:, None]
     pmf = nbinom.pmf(k, size, chance)
-    h1 = gamma.chance_of_uniqueness(lam, pi=pi, phi=phi)
-    h2 = gamma.expected_inverse(lam, pi=pi, phi=phi)
+    h1 = chance_of_uniqueness(lam, pi=pi, phi=phi)
+    h2 = expected_inverse(lam, pi=pi, phi=phi)
 
     assert h1 == pytest.approx(pmf[0], rel=1e-9)
     assert h2 == pytest.approx((pmf / (1 + k)).sum(axis=0), rel=1e-7)
-    assert gamma.expected_inverse_of(ones, lam, pi=pi, phi=phi) == pytest.approx(h2, rel=1e-9)
+    assert expected_inverse_of(ones, lam, pi=pi, phi=phi) == pytest.approx(h2, rel=1e-9)
 
 
 def test_gamma_cells_tend_to_poisson_cells():
     lam, pi = np.array([0.01, 1.0, 100.0]), np.full(3, 0.1)
 
-    assert gamma.expected_inverse(lam, pi=pi, phi=1e-9) == pytest.approx(
+    assert expected_inverse(lam, pi=pi, phi=1e-9) == pytest.approx(
         expected_inverse(lam, pi=pi), rel=1e-6
     )
-    assert gamma.chance_of_uniqueness(lam, pi=pi, phi=0) == pytest.approx(np.exp(-0.9 * lam))
+    assert chance_of_uniqueness(lam, pi=pi, phi=0) == pytest.approx(np.exp(-0.9 * lam))
 
 
 def test_at_zero_everybody_is_unique():
     zero, pi = np.zeros(1), np.full(1, 0.1)
 
     assert expected_inverse(zero, pi=pi).tolist() == [1.0]
-    assert gamma.expected_inverse(zero, pi=pi, phi=0.5).tolist() == [1.0]
+    assert expected_inverse(zero, pi=pi, phi=0.5).tolist() == [1.0]
     assert [part.tolist() for pair in error_coefficients(zero, pi=pi) for part in pair] == [
         [0.0]
     ] * 4

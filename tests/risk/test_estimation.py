@@ -11,7 +11,7 @@ import pytest
 
 import maskmeter as mm
 from maskmeter import errors
-from maskmeter.loglinear import cell_sums, gamma
+from maskmeter.loglinear import cell_sums, expectations
 from maskmeter.risk import em, estimation, expected, interval
 
 KEYS = ["lad", "sex", "age", "marital"]
@@ -63,7 +63,7 @@ def test_every_record_has_a_risk(sample, model):
     with pytest.warns(errors.WeakFitWarning):
         plain = mm.estimate_risk(sample, one)
     lam, pi = one.population_mean(sample.codes), np.full(len(sample), 0.005)
-    wanted = gamma.expected_inverse_of(size.astype(float), lam, pi=pi)
+    wanted = expectations.expected_inverse_of(size.astype(float), lam, pi=pi)
     assert plain.by_record == pytest.approx(wanted)
 
 
@@ -72,7 +72,7 @@ def test_the_average_of_models_is_taken_record_by_record(sample, model):
     for one in model.weighted:
         lam = one.model.population_mean(sample.codes)
         pi = sample.inclusion(sample.codes)
-        parts.append(one.weight * gamma.expected_inverse(lam, pi=pi, phi=one.phi))
+        parts.append(one.weight * expectations.expected_inverse(lam, pi=pi, phi=one.phi))
     risk = mm.estimate_risk(sample, model)
 
     assert risk.by_cell == pytest.approx(sum(parts)[risk.records])
@@ -93,7 +93,7 @@ def test_the_paper_multiplies_by_the_chance_to_stay(release):
     risk = mm.estimate_risk(release, fitted)
     cells = release.released.codes[risk.records]
     lam, pi = fitted.nearest.population_mean(cells), np.full(len(cells), 0.005)
-    wanted = release.mechanism.stay(cells) * gamma.expected_inverse(lam, pi=pi, phi=0)
+    wanted = release.mechanism.stay(cells) * expectations.expected_inverse(lam, pi=pi, phi=0)
 
     assert risk.method == "paper"
     assert risk.by_cell == pytest.approx(wanted)

@@ -1,4 +1,4 @@
-"""What a search found: its path, the models it would use and how they are weighed."""
+"""What a search found: its path, and the models whose estimates are averaged."""
 
 from __future__ import annotations
 
@@ -13,24 +13,22 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter.display import InWords, listed
-from maskmeter.loglinear import gamma
 from maskmeter.loglinear.goodness import Goodness
 from maskmeter.loglinear.model import LogLinear
-from maskmeter.plurals import counted
+from maskmeter.plurals import counted, plural
 
 if TYPE_CHECKING:
     from maskmeter.page import Table
 
+_NAMED = 12  # untried terms that a summary names
 
-_NAMED = 12  # skipped terms that a summary names
-
-Method = Literal["score", "forward"]
-Found = Literal["score", "forward", "given"]
+SearchMethod = Literal["score", "forward"]
+FoundBy = Literal["score", "forward", "given"]
 Stop = Literal["settled", "whole population", "most terms", "no terms left"]
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """A model on the path of a search, and the term that was added last."""
 
     added: str
@@ -43,20 +41,30 @@ class Step:
     tau1: float
     tau2: float
 
+    @classmethod
+    def of(cls, model: LogLinear, added: str = "") -> PathStep:
+        """Return a model and its last term with all figures."""
+        fit, good = (model.parameters, model.deviance, model.bic), model.goodness
+        return cls(added, model, *fit, good.z1, good.z2, *model.taus())
+
 
 @dataclass(frozen=True)
-class Weighted:
-    """A model with its share in the estimate, and the phi of its cells (0: Poisson)."""
+class WeightedModel:
+    """A model with its weight in the estimate.
+
+    `phi` is the overdispersion of its cells (0: Poisson). `estimate` is "A" for a Poisson model
+    near z2 = 0, and "B" for the Poisson-gamma model with the lowest BIC.
+    """
 
     model: LogLinear
-    phi: float
-    weight: float
-    estimate: str  # "A" or "B"
+    phi: float = 0.0
+    weight: float = 1.0
+    estimate: Literal["A", "B"] = "A"
 
 
 @dataclass(frozen=True, eq=False)
 class LogLinearSearch(InWords):
-    """The path of a search, the model nearest to z2 = 0 and those that an estimate averages.
+    """The path of a search, the model nearest to z2 = 0 and the models that an estimate averages.
 
     `too_large` names the terms that were not tried because of the size of their tables, `too_slow`
     those that would take too long to fit.
@@ -72,10 +80,10 @@ class LogLinearSearch(InWords):
         ("tau2", "tau2", ",.1f"),
     )
 
-    method: Found
-    path: tuple[Step, ...]
+    method: FoundBy
+    path: tuple[PathStep, ...]
     nearest: LogLinear
-    weighted: tuple[Weighted, ...]
+    weighted: tuple[WeightedModel, ...]
     stop: Stop = "settled"
     too_large: tuple[str, ...] = ()
     too_slow: tuple[str, ...] = ()
@@ -84,9 +92,8 @@ class LogLinearSearch(InWords):
 
     @classmethod
     def of(cls, model: LogLinear) -> LogLinearSearch:
-        """Return a model that was given as a search that ended where it began."""
-        only = Weighted(model, 0.0, 1.0, "A")
-        return cls("given", (step_of(model, ""),), model, (only,))
+        """Return a given model as a search that ended where it began."""
+        return cls("given", (PathStep.of(model),), model, (WeightedModel(model),))
 
     def __repr__(self) -> str:
         """Return the nearest model: no cell is shown."""
@@ -101,53 +108,51 @@ class LogLinearSearch(InWords):
         return self.nearest.terms
 
     @property
-    def skipped(self) -> tuple[str, ...]:
-        """Terms that were not tried, for whatever reason."""
-        return self.too_large + self.too_slow
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the search ended for want of terms, not because it had found enough."""
-        return self.stop in ("most terms", "no terms left")
-
-    @property
-    def stopped(self) -> str:
-        """Why the search stopped before it had found enough, in words; empty if it had."""
-        added = len(self.path) - 1
-        so_far = f"The search stopped after adding {counted(added, 'term')}"
-        if self.stop == "most terms":
-            return f"{so_far}, the maximum allowed."
-        if self.stop == "no terms left":
-            return f"{so_far}: no other term could be tried."
-        return ""
-
-    @property
     def goodness(self) -> Goodness:
         """Goodness of fit of the nearest model."""
         return self.nearest.goodness
 
-    @cached_property
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """Terms that were not tried."""
+        return self.too_large + self.too_slow
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the search ended for lack of terms, before the fit was good."""
+        return self.stop in ("most terms", "no terms left")
+
+    @property
+    def stopped(self) -> str:
+        """Why the search ended before the fit was good, in words; empty if it was."""
+        if not self.exhausted:
+            return ""
+        why = {
+            "most terms": ", the maximum allowed",
+            "no terms left": ": no other term could be tried",
+        }[self.stop]
+        return f"The search stopped after adding {counted(len(self.path) - 1, 'term')}{why}."
+
+    @property
     def tau1(self) -> float:
         """Expected number of sample uniques that are population uniques."""
         return self._averaged[0]
 
-    @cached_property
+    @property
     def tau2(self) -> float:
         """Expected number of correct matches among sample uniques."""
         return self._averaged[1]
 
     @cached_property
     def _averaged(self) -> tuple[float, float]:
-        sums = [unadjusted(one.model, phi=one.phi) for one in self.weighted]
-        weights = [one.weight for one in self.weighted]
-        tau1, tau2 = np.average(sums, axis=0, weights=weights).tolist()
-        return tau1, tau2
+        taus = [one.model.taus(phi=one.phi) for one in self.weighted]
+        tau1, tau2 = np.average(taus, axis=0, weights=[one.weight for one in self.weighted])
+        return float(tau1), float(tau2)
 
     def to_frame(self) -> pl.DataFrame:
         """Return the path, a row for each model."""
-        shown = [field.name for field in fields(Step) if field.name != "model"]
-        columns = {name: [getattr(step, name) for step in self.path] for name in shown}
-        return pl.DataFrame(columns)
+        shown = [field.name for field in fields(PathStep) if field.name != "model"]
+        return pl.DataFrame({name: [getattr(step, name) for step in self.path] for name in shown})
 
     def _tables(self) -> Iterator[Table]:
         """Yield the path."""
@@ -156,54 +161,44 @@ class LogLinearSearch(InWords):
 
     def summary(self) -> str:
         """Return a short account in words."""
-        good = self.goodness
-        given = self.method == "given"
-        found = (
-            (
-                "Model: "
-                if given
-                else f"{self.method.capitalize()} search over {counted(len(self.path), 'model')}"
-            )
-            + ("" if given else ". Nearest to a perfect fit: ")
-            + f"{', '.join(self.terms)} ({counted(self.nearest.parameters, 'parameter')}"
-            + (")." if isnan(good.z2) else f", z1 {good.z1:.2f}, z2 {good.z2:.2f}).")
+        return "\n".join(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
+        good, models = self.goodness, counted(len(self.path), "model")
+        search = f"{self.method.capitalize()} search over {models}. Nearest to a perfect fit"
+        fit = "" if isnan(good.z2) else f", z1 {good.z1:.2f}, z2 {good.z2:.2f}"
+        yield (
+            f"{'Model' if self.method == 'given' else search}: {', '.join(self.terms)}"
+            f" ({counted(self.nearest.parameters, 'parameter')}{fit})."
         )
-        lines = [found]
         if good.draws:
-            lines.append(
+            yield (
                 f"Sums over all cells were estimated from {good.draws:,} random draws; z2 has a"
                 f" standard error of {good.error:.2f}."
             )
         if len(self.weighted) > 1:
-            lines.append(self._average())
+            yield self._average()
         if self.exhausted:
-            lines.append(self.stopped)
-        lines += self._untried()
-        return "\n".join(lines)
-
-    def _untried(self) -> Iterator[str]:
-        """Yield how many terms were not tried for each reason, with their names."""
-        large, slow = ("its table is", "their tables are"), ("it is", "they are")
-        for terms, nouns, why in (
-            (self.too_large, large, "too large to fit"),
-            (self.too_slow, slow, "too slow to fit"),
+            yield self.stopped
+        for terms, one, several in (
+            (self.too_large, "its table is too large", "their tables are too large"),
+            (self.too_slow, "it is too slow", "they are too slow"),
         ):
             if terms:
-                one = len(terms) == 1
                 named = ", ".join(terms[:_NAMED]) + (", ..." if len(terms) > _NAMED else "")
                 yield (
                     f"{counted(len(terms), 'term was', 'terms were')} not tried because"
-                    f" {nouns[not one]} {why}: {named}."
+                    f" {plural(len(terms), one, several)} to fit: {named}."
                 )
 
     def _average(self) -> str:
         """Return what the estimate averages, in words."""
         around = [one.model.parameters for one in self.weighted if one.estimate == "A"]
         (best,) = [one for one in self.weighted if one.estimate == "B"]
-        where = "models around" if len(around) > 1 else "model nearest to"
-        varied = f", overdispersion phi {best.phi:.2f}" if best.phi else ""
         if around == [best.model.parameters] and not best.phi:
             return "That model also has the lowest BIC, so the estimate uses it alone."
+        where = "models around" if len(around) > 1 else "model nearest to"
+        varied = f", overdispersion phi {best.phi:.2f}" if best.phi else ""
         return (
             f"The estimate averages the {where} z2 = 0 ({' and '.join(f'{n:,}' for n in around)}"
             f" parameters) and the one with the lowest BIC ({counted(best.model.parameters, 'parameter')}"
@@ -220,26 +215,3 @@ class LogLinearSearch(InWords):
             title="Search for a log-linear model",
             subtitle=f"{counted(len(self.path), 'model')}; the fit is good where z2 is within ±1.96 (band)",
         )
-
-
-def step_of(model: LogLinear, added: str) -> Step:
-    """Return a step of a path with all its figures."""
-    good = model.goodness
-    return Step(
-        added,
-        model,
-        model.parameters,
-        model.deviance,
-        model.bic,
-        good.z1,
-        good.z2,
-        *unadjusted(model, phi=0.0),
-    )
-
-
-def unadjusted(model: LogLinear, *, phi: float) -> tuple[float, float]:
-    """Return tau1 and tau2, the sums of h1 and h2 over the sample uniques of the fitted file."""
-    lam, pi = model.at(model.observed.uniques)
-    h1 = gamma.chance_of_uniqueness(lam, pi=pi, phi=phi)
-    h2 = gamma.expected_inverse(lam, pi=pi, phi=phi)
-    return float(h1.sum()), float(h2.sum())

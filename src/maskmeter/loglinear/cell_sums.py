@@ -8,7 +8,6 @@ cells: the functions that the goodness of fit sums are bounded against the mean.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.varying import By
-from maskmeter.loglinear.means import FittedMeans, table_sizes
+from maskmeter.loglinear.means import FittedMeans
+from maskmeter.loglinear.observed import margin_of
 from maskmeter.loglinear.terms import Term
 from maskmeter.types import Array
 
@@ -54,18 +54,13 @@ class AllCells:
 
     def margin(self, keys: Term, values: Array) -> Array:
         """Return the sums of weighted values over all other keys."""
-        sizes = table_sizes(self.means.space, keys)
-        weighted = values * self.weight
-        if self.codes is None:
-            table = np.zeros(self.means.space.size)
-            table[self.place] = weighted
-            others = tuple(k for k in range(len(self.means.space.keys)) if k not in keys)
-            return np.asarray(table.reshape(self.means.space.sizes).sum(axis=others))
-        if not keys:
-            return np.array(weighted.sum())
-        cell = np.ravel_multi_index([self.codes[:, key] for key in keys], sizes)
-        sums: Array = np.bincount(cell, weights=weighted, minlength=prod(sizes)).astype(float)
-        return sums.reshape(sizes)
+        space, weighted = self.means.space, values * self.weight
+        if self.codes is not None:
+            return margin_of(weighted, self.codes, keys, space=space)
+        table = np.zeros(space.size)
+        table[self.place] = weighted
+        others = tuple(k for k in range(len(space.keys)) if k not in keys)
+        return np.asarray(table.reshape(space.sizes).sum(axis=others))
 
 
 def population_mean(means: Array, pi: Array, data: Microdata) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskmeter.loglinear.cell_sums import AllCells
-from maskmeter.loglinear.poisson import error_coefficients
+from maskmeter.loglinear.expectations import error_coefficients
 from maskmeter.types import Array
 
 _AT_ONCE = 1 << 15  # a quarter of a megabyte for each array: they stay in the processor's cache

@@ -28,11 +28,6 @@ class FittedMeans:
     deviation: float  # of the fitted margins from the observed ones, summed, against their total
     converged: bool
 
-    @property
-    def boundary(self) -> float:
-        """Largest share of a component's cells whose fitted mean is 0: margins there are empty."""
-        return max(float((table == 0).mean()) for table in self.components)
-
     @cached_property
     def _factors(self) -> list[tuple[Term, Array]]:
         """Tables to multiply: components, each over the separator that ties it to its parent."""

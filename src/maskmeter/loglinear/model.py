@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import Literal
 
 import polars as pl
 
-from maskmeter.checks import check_choice, is_number, shown
+from maskmeter.checks import is_number, shown
 from maskmeter.data.keys import Codes
-from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords
-from maskmeter.errors import ConvergenceWarning, InputError, ModelWarning, ParametersWarning
+from maskmeter.errors import Caution, ConvergenceWarning, InputError, ParametersWarning, warn
 from maskmeter.loglinear.cell_sums import (
     DRAWS,
     FEW_DRAWS,
@@ -23,16 +21,14 @@ from maskmeter.loglinear.cell_sums import (
     AllCells,
     population_mean,
 )
+from maskmeter.loglinear.expectations import chance_of_uniqueness, expected_inverse
 from maskmeter.loglinear.fit import fit_means
 from maskmeter.loglinear.goodness import Goodness, goodness_of_fit
 from maskmeter.loglinear.means import FittedMeans
-from maskmeter.loglinear.observed import Observed, parts_of
+from maskmeter.loglinear.observed import BothFiles, Counts, Observed, chosen_file, parts_of
 from maskmeter.loglinear.terms import Words, parse_terms, spell
-from maskmeter.perturb import Release
 from maskmeter.plurals import counted
 from maskmeter.types import Array
-
-Counts = Literal["original", "released"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +41,6 @@ class LogLinear(InWords):
     _shown = (("term", "term", ""), ("parameters", "parameters", ","))
 
     data: Microdata
-    counts: Counts
     means: FittedMeans
     observed: Observed
 
@@ -92,11 +87,6 @@ class LogLinear(InWords):
         """Whether fitting stopped because margins or likelihood had settled."""
         return self.means.converged
 
-    @property
-    def boundary(self) -> float:
-        """Largest share of a component's cells that the fit leaves empty."""
-        return self.means.boundary
-
     def population_mean(self, codes: Codes) -> Array:
         """Return lambda, the fitted mean of each cell in the population."""
         return population_mean(self.means.at(codes), self.data.inclusion(codes), self.data)
@@ -104,6 +94,13 @@ class LogLinear(InWords):
     def at(self, codes: Codes) -> tuple[Array, Array]:
         """Return lambda and pi, the inclusion probability, of each cell."""
         return self.population_mean(codes), self.data.inclusion(codes)
+
+    def taus(self, *, phi: float = 0.0) -> tuple[float, float]:
+        """Return tau1 and tau2, the sums of h1 and h2 over the sample uniques of the file."""
+        lam, pi = self.at(self.observed.uniques)
+        h1 = chance_of_uniqueness(lam, pi=pi, phi=phi)
+        h2 = expected_inverse(lam, pi=pi, phi=phi)
+        return float(h1.sum()), float(h2.sum())
 
     def all_cells(self, *, draws: int = DRAWS) -> AllCells:
         """Return what sums over all cells run over, empty cells included."""
@@ -145,7 +142,7 @@ class LogLinear(InWords):
 
 
 def fit_loglinear(
-    data: Release | Microdata,
+    data: BothFiles | Microdata,
     terms: Words,
     *,
     counts: Counts = "original",
@@ -178,37 +175,25 @@ def fit_loglinear(
         )
     observed = Observed.of(chosen)
     means = fit_means(observed, generators, tolerance=tolerance)
-    model = LogLinear(chosen, counts, means, observed)
-    for caution in fit_cautions(model):
-        warnings.warn(caution, stacklevel=2)
+    model = LogLinear(chosen, means, observed)
+    warn(fit_cautions(model))
     return model
 
 
-def chosen_file(data: Release | Microdata, counts: Counts) -> Microdata:
-    """Return the file of a release whose counts are asked for; a sample is its own."""
-    check_choice(counts, Counts, name="counts")
-    if isinstance(data, Release):
-        return data.original if counts == "original" else data.released
-    check_microdata(data)
-    if not len(data):
-        raise InputError("The file has no records to fit a model to.")
-    return data
-
-
-def fit_cautions(model: LogLinear) -> Iterator[ModelWarning]:
-    """Yield a warning of a fit that did not settle, or has too many parameters to mean much."""
+def fit_cautions(model: LogLinear) -> Iterator[Caution]:
+    """Yield a caution about a fit that did not converge, or has more parameters than cells."""
     if not model.converged:
-        message = (
+        text = (
             f"The fit did not converge in {counted(model.sweeps, 'sweep')}: fitted and observed margins"
             f" differ by {model.deviation:.1e} of the records. Use a larger `tolerance` or fewer terms."
         )
-        yield ConvergenceWarning(message)
+        yield Caution(ConvergenceWarning, text)
     occupied = len(model.observed.counts)
     interacting = any(len(term) > 1 for term in model.means.generators)
     if interacting and model.parameters > occupied:
-        message = (
+        text = (
             f"The model has {counted(model.parameters, 'parameter')} for"
             f" {counted(occupied, 'occupied cell')}: it"
             " overfits the sample and understates the risk. Use fewer terms or coarser keys."
         )
-        yield ParametersWarning(message)
+        yield Caution(ParametersWarning, text)

@@ -7,17 +7,43 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, combinations
 from math import prod
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.checks import locked
+from maskmeter.checks import check_choice, locked
 from maskmeter.data.keys import Codes, KeySpace
-from maskmeter.data.microdata import Microdata
+from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.errors import InputError
 from maskmeter.loglinear.terms import Term
 from maskmeter.types import Array
 
+Counts = Literal["original", "released"]
+
 _LARGEST_KEPT = 100_000  # cells of a margin that is remembered
+
+
+class BothFiles(Protocol):
+    """What has a file before and after protection, such as a release."""
+
+    @property
+    def original(self) -> Microdata:
+        """The file before protection."""
+
+    @property
+    def released(self) -> Microdata:
+        """The file after protection."""
+
+
+def chosen_file(data: BothFiles | Microdata, counts: Counts) -> Microdata:
+    """Return the original or the released file of a release; a sample is its own."""
+    check_choice(counts, Counts, name="counts")
+    chosen: Any = getattr(data, counts, data)
+    check_microdata(chosen)
+    if not len(chosen):
+        raise InputError("The file has no records to fit a model to.")
+    return chosen  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,18 +64,10 @@ class Counted:
         """Return the observed margin of some keys, an axis for each."""
         if keys in self._margins:
             return self._margins[keys]
-        margin: Array = locked(self._summed(keys))
+        margin: Array = locked(margin_of(self.counts, self.codes, keys, space=self.space))
         if margin.size <= _LARGEST_KEPT:
             self._margins[keys] = margin
         return margin
-
-    def _summed(self, keys: Term) -> Array:
-        sizes = [self.space.sizes[key] for key in keys]
-        if not keys:
-            return np.array(self.total)
-        cell = np.ravel_multi_index([self.codes[:, key] for key in keys], sizes)
-        margin: Array = np.bincount(cell, weights=self.counts, minlength=prod(sizes)).astype(float)
-        return margin.reshape(sizes)
 
     def parameters(self, generators: tuple[Term, ...]) -> int:
         """Return how many parameters a model has, counting only cells of margins that occur.
@@ -100,6 +118,16 @@ class Observed(Counted):
     def size(self) -> int:
         """Number of records."""
         return int(self.records.sum())
+
+
+def margin_of(values: Array, codes: Codes, keys: Term, *, space: KeySpace) -> Array:
+    """Return the sums of the values of some cells over all but these keys, an axis for each."""
+    if not keys:
+        return np.array(values.sum())
+    sizes = [space.sizes[key] for key in keys]
+    cell = np.ravel_multi_index([codes[:, key] for key in keys], sizes)
+    margin: Array = np.bincount(cell, weights=values, minlength=prod(sizes)).astype(float)
+    return margin.reshape(sizes)
 
 
 def parts_of(generators: tuple[Term, ...]) -> set[Term]:

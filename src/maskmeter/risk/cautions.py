@@ -1,4 +1,4 @@
-"""What makes an estimate less good, each with the figure that shows it and what to do."""
+"""Why an estimate may mislead: each caution with the figure that shows it and what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from maskmeter.errors import (
     Caution,
     FewUniquesWarning,
     LargeFractionWarning,
-    ModelWarning,
     SmallWeightWarning,
     UnfitModelWarning,
     WeakFitWarning,
@@ -24,12 +23,12 @@ _LARGE_FRACTION = 0.5
 
 
 def cautions(search: LogLinearSearch, *, uniques: int) -> Iterator[Caution]:
-    """Yield a warning for everything that makes the estimate of a file's risk less good."""
+    """Yield the cautions about the estimate of a file's risk."""
     if not uniques:  # no model is needed to say that there is no risk
         return
     if abs(search.goodness.z2) > UNUSABLE:
         yield Caution(UnfitModelWarning, unfit(search.goodness.z2))
-    yield from map(as_caution, search_cautions(search))
+    yield from search_cautions(search)
     yield from _fit(search)
     if uniques < _FEW_UNIQUES:
         text = (
@@ -60,7 +59,7 @@ def _fit(search: LogLinearSearch) -> Iterator[Caution]:
         )
         yield Caution(WeakFitWarning, text)
     for one in {id(one.model): one.model for one in search.weighted}.values():
-        yield from map(as_caution, fit_cautions(one))
+        yield from fit_cautions(one)
 
 
 def _sampling(search: LogLinearSearch) -> Iterator[Caution]:
@@ -80,8 +79,3 @@ def _sampling(search: LogLinearSearch) -> Iterator[Caution]:
             " Check that the weights count units of the population."
         )
         yield Caution(SmallWeightWarning, text)
-
-
-def as_caution(one: ModelWarning) -> Caution:
-    """Return a warning as a caution."""
-    return Caution(type(one), str(one))

@@ -11,8 +11,9 @@ import numpy as np
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import Caution, ConvergenceWarning, InputError, MatrixError
-from maskmeter.loglinear import LogLinear, LogLinearSearch, gamma
+from maskmeter.loglinear import LogLinear, LogLinearSearch
 from maskmeter.loglinear.cell_sums import population_mean
+from maskmeter.loglinear.expectations import expected_inverse_of
 from maskmeter.loglinear.means import FittedMeans
 from maskmeter.loglinear.observed import Observed
 from maskmeter.mechanism import Grid
@@ -104,7 +105,7 @@ class ReleasedCells:
         pi = self.fitted.inclusion(codes)
         if self.method == "paper" or not mechanism.factors:
             lam = model.population_mean(codes)
-            inverse = gamma.expected_inverse_of(self._count, lam, pi=pi, phi=phi)
+            inverse = expected_inverse_of(self._count, lam, pi=pi, phi=phi)
             return CellRisk(mechanism.stay(codes) * inverse)
         if self.method == "expected":
             seen = self.grid.fill(self._original.codes, self._original.records)

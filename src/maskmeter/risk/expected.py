@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.loglinear import gamma
+from maskmeter.loglinear import expectations
 from maskmeter.mechanism import Grid
 from maskmeter.types import Array
 
@@ -85,7 +85,7 @@ class _Cells:
 
     def log_generating(self, gap: Array | float, phi: float) -> Array:
         """Return the logarithm of the generating function of the unsampled units."""
-        return gamma.log_generating(
+        return expectations.log_generating(
             gap, lam=self.lam[:, None], pi=self.pi[:, None], phi=phi, count=self.count[:, None]
         )
 
@@ -96,7 +96,7 @@ def _integral(own: _Cells, others: _Cells, *, phi: float, phi_others: float) -> 
     `integral of [u^f_j Q_j(u) - 1(f_j = 0) Q_j(0)] prod_k u^(rho_k f_k) Q_k(u^rho_k) du / u`, where
     Q generates the unsampled units of a cell.
     """
-    gap, weight = gamma.nodes(own.steepness + others.steepness.sum(axis=1), _NODES)
+    gap, weight = expectations.nodes(own.steepness + others.steepness.sum(axis=1), _NODES)
     log_u = np.log1p(-gap)
     logs = (others.rho * others.count).sum(axis=1)[:, None] * log_u
     for rho, count, lam, pi in zip(
@@ -125,7 +125,9 @@ def _gathered(sources: Sources, *, pi: Array, phi: float) -> _Cells:
     """
     grid, stay = sources.grid, sources.grid.stay
     unsampled = (
-        -gamma.log_generating(_TINY, lam=sources.lam, pi=sources.pi, phi=phi, count=sources.count)
+        -expectations.log_generating(
+            _TINY, lam=sources.lam, pi=sources.pi, phi=phi, count=sources.count
+        )
         / _TINY
     )
 
@@ -181,7 +183,7 @@ def expected_match_probability_unseen(
         m = released[targets, None]
         mine = np.arange(len(row)), row
         others = (1 - at) * lam + np.maximum(count - m * q, 0)
-        gap, weight = gamma.nodes((rho * (others + m * q)).sum(axis=1), _NODES)
+        gap, weight = expectations.nodes((rho * (others + m * q)).sum(axis=1), _NODES)
         log_u = np.log1p(-gap)
         logs, elsewhere = np.zeros_like(gap), np.zeros_like(gap)
         for k in range(grid.rows):

@@ -7,23 +7,24 @@ far apart the estimates of several models lie and in the criterion they were cho
 
 from __future__ import annotations
 
-from functools import partial
-from math import factorial, sqrt
+from math import sqrt
 
 import numpy as np
 
 from maskmeter.data.microdata import Microdata
-from maskmeter.errors import without_warnings
-from maskmeter.loglinear import LogLinear, LogLinearSearch, search_loglinear
-from maskmeter.loglinear.averaging import Method
+from maskmeter.loglinear import LogLinear, LogLinearSearch
+from maskmeter.loglinear.expectations import (
+    error_coefficients,
+    expected_inverse,
+    expected_inverse_square,
+)
 from maskmeter.loglinear.fit import restricted
-from maskmeter.loglinear.poisson import error_coefficients, expected_inverse
+from maskmeter.loglinear.search import search_models
 from maskmeter.loglinear.terms import Term
 from maskmeter.streams import generator
 from maskmeter.types import Array
 
 Z = 1.96
-_SMALL = 50.0  # nu up to which 1/F^2 is summed as a series
 _MOST_SWEEPS, _SETTLED = 50, 1e-4
 
 
@@ -35,27 +36,8 @@ def standard_error(model: LogLinear) -> float:
 def chance_variance(model: LogLinear) -> float:
     """Return v1, the variance of the sum of 1/F over the sample uniques when the means are known."""
     lam, pi = model.at(model.observed.uniques)
-    square = expected_inverse_square((1 - pi) * lam)
-    return float((square - expected_inverse(lam, pi=pi) ** 2).sum())
-
-
-def expected_inverse_square(nu: Array) -> Array:
-    """Return E(1/F^2 given f = 1) = e^(-nu)/nu (Ei(nu) - gamma - log nu).
-
-    As the sum over k of the Poisson probability of k over (k + 1)^2; asymptotic for large nu.
-
-    >>> expected_inverse_square(np.array([0.0])).tolist()
-    [1.0]
-    """
-    small = np.minimum(nu, _SMALL)
-    term, total = np.exp(-small), np.zeros_like(nu)
-    for k in range(160):
-        total += term / (k + 1) ** 2
-        term *= small / (k + 1)
-    large = np.maximum(nu, _SMALL)
-    series = sum(factorial(k) / large**k for k in range(25))
-    tail = series / large**2 - (np.euler_gamma + np.log(large)) * np.exp(-large) / large
-    return np.where(nu <= _SMALL, total, tail)
+    by_cell = expected_inverse_square(lam, pi=pi) - expected_inverse(lam, pi=pi) ** 2
+    return max(float(by_cell.sum()), 0.0)  # when everybody is sampled, rounding may go below 0
 
 
 def fit_variance(model: LogLinear) -> float:
@@ -109,18 +91,16 @@ def bootstrap_errors(search: LogLinearSearch, *, replications: int, seed: int) -
     estimate of tau2 with the sum of 1/F over that sample's uniques, whose unsampled units are
     Poisson.
     """
-    method: Method = "forward" if search.method == "forward" else "score"
-    again = partial(
-        search_loglinear, method=method, enough=search.enough, most_terms=search.most_terms
-    )
     errors = np.empty(replications)
     for run in range(replications):
         rng = generator(seed, f"bootstrap {run}")
-        drawn = _drawn_sample(search.nearest, rng)
-        with without_warnings():  # they would be about a sample that nobody has
-            found = again(drawn)
-        cells = found.nearest.observed.uniques
-        lam, pi = search.nearest.at(cells)
+        found = search_models(
+            _drawn_sample(search.nearest, rng),
+            method="forward" if search.method == "forward" else "score",
+            enough=search.enough,
+            most_terms=search.most_terms,
+        )
+        lam, pi = search.nearest.at(found.nearest.observed.uniques)
         unseen = rng.poisson((1 - pi) * lam)
         errors[run] = found.tau2 - float((1 / (1 + unseen)).sum())
     return errors
