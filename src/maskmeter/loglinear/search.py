@@ -114,7 +114,7 @@ def search_cautions(
 
 
 @dataclass(frozen=True)
-class _Search(ABC):
+class _ModelSearch(ABC):
     """A file and the options of its search: what both searches share."""
 
     data: Microdata
@@ -236,7 +236,7 @@ class _Search(ABC):
         return {term: self.obstacle(model, term) for term in left}
 
 
-class _ScoreSearch(_Search):
+class _ScoreSearch(_ModelSearch):
     """Add the term with the best score until BIC rises and some model is good enough."""
 
     method = "score"
@@ -275,7 +275,7 @@ class _ScoreSearch(_Search):
         return nearest, weighted
 
 
-class _ForwardSearch(_Search):
+class _ForwardSearch(_ModelSearch):
     """Add the term that brings z2 closest to 0 until none brings it closer."""
 
     method = "forward"

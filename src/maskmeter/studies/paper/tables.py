@@ -71,7 +71,7 @@ def designs(description: str = "balanced") -> dict[str, dict[str, Step]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class DesignColumn:
     """One design: the release with the paper's matrix, and with ours, of the same moves."""
 
     nominal: Release
@@ -139,12 +139,12 @@ class Study:
         return _quiet(search_loglinear, self.sample)
 
     @cached_property
-    def columns(self) -> dict[str, dict[str, Column]]:
+    def columns(self) -> dict[str, dict[str, DesignColumn]]:
         """The eight designs, by rate and method."""
         nominal, balanced = designs("nominal"), designs()
         return {
             rate: {
-                method: Column(
+                method: DesignColumn(
                     _quiet(protect, self.sample, [nominal[rate][method]], rng=self.seed),
                     _quiet(protect, self.sample, [balanced[rate][method]], rng=self.seed),
                     self.population,
