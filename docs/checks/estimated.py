@@ -18,8 +18,8 @@ from laws.test_expected import (
     fractions,
     matrices,
     means,
+    release_by_enumeration,
     sources,
-    unseen_by_enumeration,
 )
 from loglinear.test_fit import CELLS, design, full_sample, models, newton, words
 from loglinear.test_goodness import LAMBDAS, by_hand, poisson_mean, samples
@@ -32,11 +32,10 @@ from maskmeter.loglinear.expectations import (
     expected_inverse_square,
 )
 from maskmeter.mechanism import Grid
-from maskmeter.risk.em import shared_out
 from maskmeter.risk.expected import (
     Sources,
-    expected_match_probability,
-    expected_match_probability_unseen,
+    expected_risk_given_release,
+    expected_risk_given_sample,
 )
 
 PEER = Path(__file__).parents[2] / "tests" / "loglinear" / "sdcnway.json"
@@ -159,7 +158,7 @@ def expectation():
     """Return how far the integral for E[(2.4) given the sample] is from a sum over populations."""
 
     def deviations(P, f, lam, pi, phi):
-        found = expected_match_probability(sources(P, f, lam, pi), pi=pi, phi=phi)
+        found = expected_risk_given_sample(sources(P, f, lam, pi), pi=pi, phi=phi)
         for j in range(3):
             yield abs(found[j] - by_enumeration(f, (P, lam, pi), phi, j))
 
@@ -188,11 +187,10 @@ def traced():
     for pi in (np.full(3, 0.1), np.array([0.1, 0.3, 0.02])):
         for m in (1, 2):
             grid = Grid.of(mm.Misclassification({"lad": P}).on(SPACE), THREE[1:2])
-            mu, released = grid.fill(THREE, pi * lam), np.array([float(m)])
-            units = shared_out(grid, grid.fill(THREE[1:2], released), mu)
-            here = Sources(grid, units, grid.fill(THREE, lam), grid.fill(THREE, pi))
-            found = expected_match_probability_unseen(here, released, mu, pi=pi[1:2])[0]
-            worst = max(worst, abs(found / unseen_by_enumeration(P, m, lam, pi, 1) - 1))
+            released = grid.fill(THREE[1:2], np.array([float(m)]))
+            here = Sources(grid, released, grid.fill(THREE, lam), grid.fill(THREE, pi))
+            found = expected_risk_given_release(here, pi=pi[1:2])[0]
+            worst = max(worst, abs(found / release_by_enumeration(P, m, lam, pi, 1) - 1))
     return {"largest": worst}
 
 

@@ -13,11 +13,11 @@ from scipy.stats import nbinom, poisson
 import maskmeter as mm
 from maskmeter.mechanism import Grid
 from maskmeter.risk import expected
-from maskmeter.risk.em import shared_out
 from maskmeter.risk.expected import (
     Sources,
-    expected_match_probability,
-    expected_match_probability_unseen,
+    expected_originals,
+    expected_risk_given_release,
+    expected_risk_given_sample,
 )
 
 SPACE = mm.KeySpace([mm.Key("lad", "abc")])
@@ -68,7 +68,7 @@ fractions = st.lists(st.sampled_from([0.01, 0.3, 0.8]), min_size=3, max_size=3).
 @settings(max_examples=40)
 @given(matrices, counts, means, fractions, st.sampled_from([0.0, 0.02, 0.1]))
 def test_the_integral_is_the_mean_over_all_populations(P, f, lam, pi, phi):
-    found = expected_match_probability(sources(P, f, lam, pi), pi=pi, phi=phi)
+    found = expected_risk_given_sample(sources(P, f, lam, pi), pi=pi, phi=phi)
 
     for j in range(3):
         # A power below 1 of u makes the integrand steep at 0, where few nodes are.
@@ -79,7 +79,7 @@ def test_the_integral_is_the_mean_over_all_populations(P, f, lam, pi, phi):
 
 def test_without_misclassification_it_is_the_expected_inverse():
     f, lam, pi = np.array([1, 2, 0]), np.array([0.5, 30.0, 2.0]), np.full(3, 0.1)
-    found = expected_match_probability(sources(np.eye(3), f, lam, pi), pi=pi, phi=0.0)
+    found = expected_risk_given_sample(sources(np.eye(3), f, lam, pi), pi=pi, phi=0.0)
     nu = 0.9 * lam
 
     assert found[0] == pytest.approx((1 - np.exp(-nu[0])) / nu[0], rel=1e-7)
@@ -90,7 +90,7 @@ def test_without_misclassification_it_is_the_expected_inverse():
 
 def test_a_cell_that_keeps_none_of_its_own_has_no_risk():
     P = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    found = expected_match_probability(
+    found = expected_risk_given_sample(
         sources(P, np.ones(3), np.ones(3), np.full(3, 0.1)), pi=np.full(3, 0.1), phi=0.0
     )
 
@@ -102,16 +102,16 @@ def test_a_cell_that_keeps_none_of_its_own_has_no_risk():
 def test_two_points_stand_for_all_sources(P, f, lam, pi):
     """With two other sources they are exact for Poisson cells."""
     here = sources(0.5 * P + 0.5 * np.eye(3), f, lam, pi)
-    wanted = expected_match_probability(here, pi=pi, phi=0.0)
+    wanted = expected_risk_given_sample(here, pi=pi, phi=0.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expected, "MOST_PAIRS", 0)
-        found = expected_match_probability(here, pi=pi, phi=0.0)
+        found = expected_risk_given_sample(here, pi=pi, phi=0.0)
 
     # Sampled units enter by a series in pi that is cut after four terms.
     assert found == pytest.approx(wanted, rel=0.03, abs=1e-6)
 
 
-def unseen_by_enumeration(P, m, lam, pi, j):
+def release_by_enumeration(P, m, lam, pi, j):
     """Released: m records in cell j and none elsewhere; each comes from k by Bayes' rule."""
     q = P[:, j] * pi * lam / (P[:, j] * pi * lam).sum()
     chance = [unsampled(lam[k], pi[k], 0, 0.0)[UNSAMPLED[:, k]] for k in range(3)]
@@ -130,9 +130,9 @@ def test_what_is_traced_back_is_the_mean_over_all_originals(m, pi):
     lam = np.array([2.0, 0.5, 3.0])
     grid = Grid.of(mm.Misclassification({"lad": P}).on(SPACE), CELLS[1:2])
     mu, released = grid.fill(CELLS, pi * lam), np.array([float(m)])
-    units = shared_out(grid, grid.fill(CELLS[1:2], released), mu)
-    here = Sources(grid, units, grid.fill(CELLS, lam), grid.fill(CELLS, pi))
-    found = expected_match_probability_unseen(here, released, mu, pi=pi[1:2])
+    counts = grid.fill(CELLS[1:2], released)
+    here = Sources(grid, counts, grid.fill(CELLS, lam), grid.fill(CELLS, pi))
+    found = expected_risk_given_release(here, pi=pi[1:2])
 
-    assert units.sum() == pytest.approx(m)
-    assert found[0] == pytest.approx(unseen_by_enumeration(P, m, lam, pi, 1), rel=1e-4)
+    assert expected_originals(grid, counts, mu).sum() == pytest.approx(m)
+    assert found[0] == pytest.approx(release_by_enumeration(P, m, lam, pi, 1), rel=1e-4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -20,11 +20,11 @@ from maskmeter.mechanism import Grid
 from maskmeter.mechanism.grid import LARGEST_GRID
 from maskmeter.plurals import counted, plural
 from maskmeter.risk.cautions import cautions
-from maskmeter.risk.em import shared_out, traced_back
+from maskmeter.risk.em import fit_originals
 from maskmeter.risk.expected import (
     Sources,
-    expected_match_probability,
-    expected_match_probability_unseen,
+    expected_risk_given_release,
+    expected_risk_given_sample,
     one_by_one,
 )
 from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
@@ -54,25 +54,24 @@ def estimate(
     """Return the estimated risk of a file by the models that a search would use."""
     cells = ReleasedCells(sight, method)
     found = [cells.risk(one.model, one.phi) for one in search.weighted]
-    parts = [one.values for one in found]
-    shares = [one.weight for one in search.weighted]
-    by_record = np.average(parts, axis=0, weights=shares)[cells.table.place]
-    more = () if all(one.settled for one in found) else (_UNSETTLED,)
-    risk = _result(cells, search, by_record, household, more)
+    values = [one.values for one in found]
+    average = np.average(values, axis=0, weights=[one.weight for one in search.weighted])
+    more = () if all(one.converged for one in found) else (_UNSETTLED,)
+    risk = _result(cells, search, average[cells.table.place], household, more)
     if interval == "none":
         return risk
     if not risk.uniques:
         return risk.with_interval(0.0, 0.0)
     if interval == "model":
-        return risk.with_interval(*_modelled(risk, cells, parts))
+        return risk.with_interval(*_modelled(risk, cells, values))
     return risk.with_interval(*_bootstrapped(risk, interval))
 
 
 class CellRisk(NamedTuple):
-    """The risk of every occupied released cell under one model, and whether it settled."""
+    """The risk of every occupied released cell under one model, and whether EM converged."""
 
     values: Array
-    settled: bool = True
+    converged: bool = True
 
 
 _UNSETTLED = Caution(
@@ -89,68 +88,65 @@ class ReleasedCells:
     sight: Sight
     method: Method
 
-    @property
-    def fitted(self) -> Microdata:
-        """The file whose counts the model describes."""
-        return fitted_file(self.sight, self.method)
-
     @cached_property
     def table(self) -> Observed:
         """Occupied cells of the released file."""
         return Observed.of(self.sight.released)
 
+    @cached_property
+    def fitted(self) -> Microdata:
+        """The file whose counts the model describes."""
+        return fitted_file(self.sight, self.method)
+
+    @cached_property
+    def pi(self) -> Array:
+        """Inclusion probability of every occupied cell."""
+        return self.fitted.inclusion(self.table.codes)
+
     def risk(self, model: LogLinear, phi: float) -> CellRisk:
         """Return the risk of every occupied released cell under one model."""
         codes, mechanism = self.table.codes, self.sight.mechanism
-        pi = self.fitted.inclusion(codes)
         if self.method == "paper" or not mechanism.factors:
-            lam = model.population_mean(codes)
-            inverse = expected_inverse_of(self._count, lam, pi=pi, phi=phi)
+            count, lam = self.table.records.astype(np.float64), model.population_mean(codes)
+            inverse = expected_inverse_of(count, lam, pi=self.pi, phi=phi)
             return CellRisk(mechanism.stay(codes) * inverse)
         if self.method == "expected":
-            seen = self.grid.fill(self._original.codes, self._original.records)
-            sources = self._sources(model.means, seen)
-            return CellRisk(expected_match_probability(sources, pi=pi, phi=phi))
-        return self._risk_unseen(model, pi)
+            sources = self._sources(model.means)
+            return CellRisk(expected_risk_given_sample(sources, pi=self.pi, phi=phi))
+        return self._risk_by_em(model)
 
-    def _risk_unseen(self, model: LogLinear, pi: Array) -> CellRisk:
+    def _risk_by_em(self, model: LogLinear) -> CellRisk:
         """Return the risk given the released file alone, with Poisson cells."""
-        grid, codes = self.grid, self.table.codes
-        if not one_by_one(grid):
+        if not one_by_one(self.grid):
             raise InputError(
-                f"Each of {len(codes):,} released cells may come from {grid.rows:,} others, too many"
-                ' to trace back. Use method="paper", or let fewer keys be misclassified.'
+                f"Each of {len(self.pi):,} released cells may come from {self.grid.rows:,} others,"
+                ' too many to trace back. Use method="paper", or let fewer keys be misclassified.'
             )
-        released, unique = grid.fill(codes, self._count), self.table.records == 1
+        unique = self.table.records == 1
 
         def risk(means: FittedMeans) -> Array:
-            sources = self._sources(means, released)
-            expected = sources.pi * sources.lam
-            units = shared_out(grid, released, expected)
-            return expected_match_probability_unseen(
-                replace(sources, count=units), self._count, expected, pi=pi
-            )
+            return expected_risk_given_release(self._sources(means), pi=self.pi)
 
-        means, settled = traced_back(grid, model, lambda one: float(risk(one)[unique].sum()))
-        return CellRisk(risk(means), settled)
+        means, converged = fit_originals(
+            self.grid, model, lambda means: float(risk(means)[unique].sum())
+        )
+        return CellRisk(risk(means), converged)
 
-    @cached_property
-    def _count(self) -> Array:
-        return self.table.records.astype(np.float64)
-
-    def _sources(self, means: FittedMeans, seen: Array) -> Sources:
+    def _sources(self, means: FittedMeans) -> Sources:
+        """Return the true cells behind the released ones, with counts of the fitted file."""
         grid, codes = self.grid, self._grid_codes
         pi = self.fitted.inclusion(codes)
         lam = population_mean(means.at(codes), pi, self.fitted)
-        return Sources(grid, seen, grid.table(lam), grid.table(pi))
+        return Sources(grid, self._counts, grid.table(lam), grid.table(pi))
+
+    @cached_property
+    def _counts(self) -> Array:
+        table = Observed.of(self.fitted)
+        return self.grid.fill(table.codes, table.records)
 
     @cached_property
     def _grid_codes(self) -> Codes:
         return self.grid.codes()
-
-    @cached_property
-    def _original(self) -> Observed:
-        return Observed.of(self.fitted)
 
     @cached_property
     def grid(self) -> Grid:
@@ -221,25 +217,23 @@ def _result(
 
 
 def _modelled(risk: EstimatedRisk, cells: ReleasedCells, parts: list[Array]) -> tuple[float, float]:
-    """Return [min, max] of nearest model, A and B, widened by the nearest model's standard error.
+    """Return the lowest and highest total of A, B and the nearest model, with a margin of error.
 
-    After misclassification the standard error is scaled as the estimate is.
+    The margin is that of the nearest model's tau2; after misclassification it is scaled as the
+    estimate is.
     """
     search, unique = risk.search, cells.table.records == 1
-    totals = [float(part[unique].sum()) for part in parts]
-    ends = []
-    for estimate_name in ("A", "B"):
-        chosen = [i for i, one in enumerate(search.weighted) if one.estimate == estimate_name]
-        if chosen:
-            weights = [search.weighted[i].weight for i in chosen]
-            ends.append(float(np.average([totals[i] for i in chosen], weights=weights)))
-    known = {
-        id(one.model): t for one, t in zip(search.weighted, totals, strict=True) if not one.phi
-    }
-    if id(search.nearest) in known:
-        ends.append(known[id(search.nearest)])
-    else:
+    totals = [
+        (one, float(part[unique].sum())) for one, part in zip(search.weighted, parts, strict=True)
+    ]
+    ends = [t for one, t in totals if one.model is search.nearest and not one.phi]
+    if not ends:
         ends.append(float(cells.risk(search.nearest, 0.0).values[unique].sum()))
+    for name in ("A", "B"):
+        chosen = [(total, one.weight) for one, total in totals if one.estimate == name]
+        if chosen:
+            values, weights = zip(*chosen, strict=True)
+            ends.append(float(np.average(values, weights=weights)))
     half = _scaled(Z * standard_error(search.nearest), risk)
     return min(ends) - half, max(ends) + half
 
