@@ -22,7 +22,7 @@ def test_the_census_has_the_papers_keys_and_size(census):
     assert {name: len(kind.categories) for name, kind in census.schema.items()} == SIZES
 
 
-def test_the_census_is_decided_by_its_seed():
+def test_the_same_seed_gives_the_same_census():
     first, same, other = (mm.synthetic_census(size=2000, rng=seed) for seed in (1, 1, 2))
 
     assert first.equals(same)
@@ -54,7 +54,7 @@ def test_sample_uniques_and_risk_are_like_the_papers(rng):
         ("activity", "lad"),
     ],
 )
-def test_keys_depend_on_each_other_as_in_life(census, first, second):
+def test_keys_depend_on_each_other_as_in_a_real_census(census, first, second):
     """Chi-squared per degree of freedom is 1 without dependence; real tables are far above."""
     table = mm.count(census, keys=[first, second]).dense()
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
@@ -85,21 +85,21 @@ def average_of(census, population, *, seeds, told):
     return np.mean(totals, axis=0)
 
 
-def test_tau_is_what_knowing_who_moved_gives_on_average(census, population):
+def test_tau_is_the_mean_correctly_classified_risk(census, population):
     """Twenty draws, within 3 %: one standard error is about 1 %. The seeds are fixed."""
     tau, known = average_of(census, population, seeds=range(20), told=0.9)
 
     assert abs(tau / known - 1) < 0.03
 
 
-def test_tau_with_the_wrong_matrix_is_not(census, population):
+def test_tau_with_the_wrong_matrix_differs_from_it(census, population):
     tau, known = average_of(census, population, seeds=range(20), told=0.8)
 
     assert abs(tau / known - 1) > 0.03
 
 
 @pytest.mark.full
-def test_tau_is_what_knowing_who_moved_gives_on_average_over_many_draws(census, population, seed):
+def test_tau_is_the_mean_correctly_classified_risk_over_many_draws(census, population, seed):
     """400 draws: one standard error is about 0.25 %, so 1.5 % has a false-alarm rate of 2e-9."""
     seeds = range(seed, seed + 400)
     tau, known = average_of(census, population, seeds=seeds, told=0.9)

@@ -48,7 +48,7 @@ def test_keys_are_drawn_independently_of_each_other(seed):
     assert not agrees(counts, tied / tied.sum())
 
 
-def test_streams_of_different_names_and_seeds_do_not_repeat_each_other(seed):
+def test_streams_with_different_names_or_seeds_are_independent(seed):
     mechanism = mm.Misclassification({"lad": np.full((4, 4), 0.25)}).on(SPACE)
     codes = np.zeros((RECORDS, 2), dtype=int)
     first = mechanism.draw(codes, rng=seed)[:, 0]

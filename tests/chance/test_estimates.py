@@ -49,7 +49,7 @@ def estimated(*args, **options):
         return mm.estimate_risk(*args, **options)
 
 
-def test_the_default_recovers_tau_before_and_after_every_design(samples, population):
+def test_the_default_method_recovers_tau_before_and_after_every_design(samples, population):
     found = {name: [] for name in ("nothing", *DESIGNS)}
     for run, sample in enumerate(samples(NUMBER)):
         with warnings.catch_warnings():
@@ -68,7 +68,7 @@ def test_the_default_recovers_tau_before_and_after_every_design(samples, populat
     assert misses([(1.1 * one, truth) for one, truth in found["nothing"]]) > 0.06
 
 
-def test_the_paper_s_search_recovers_tau(samples, population):
+def test_the_papers_search_recovers_tau(samples, population):
     found = []
     for sample in samples(NUMBER):
         model = mm.search_loglinear(sample, method="forward")
@@ -81,7 +81,7 @@ def test_the_paper_s_search_recovers_tau(samples, population):
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n == "RS20" else pytest.mark.full) for n in DESIGNS]
 )
-def test_the_paper_s_form_recovers_tau_after_every_design(samples, population, name):
+def test_the_papers_method_recovers_tau_after_every_design(samples, population, name):
     found = []
     for run, sample in enumerate(samples(NUMBER)):
         release = DESIGNS[name].apply(sample, rng=run)

@@ -38,7 +38,7 @@ def working(how):
 @pytest.mark.parametrize("how", WAYS)
 @settings(max_examples=400)
 @given(world=worlds())
-def test_exact_risk_is_what_enumeration_of_the_definition_gives(world, how):
+def test_exact_risk_equals_enumeration_of_the_definition(world, how):
     if how == "along the axes":  # which is never chosen when the series would not end
         mechanism = world.errors.on(world.space)
         assume(mechanism.factors and max(world.pi) * largest_move(mechanism) <= 0.9)
@@ -54,7 +54,7 @@ def test_exact_risk_is_what_enumeration_of_the_definition_gives(world, how):
 
 @settings(max_examples=100)
 @given(worlds())
-def test_known_to_be_in_the_sample_is_the_definition_on_the_sample_itself(world):
+def test_in_sample_risk_equals_the_definition_on_the_sample_itself(world):
     """B known to be in the sample: everybody is sampled and the sample is the population."""
     original = mm.Microdata(world.space, np.array(world.units))
     drawn = world.errors.on(original).draw(original.codes, rng=1)
@@ -135,7 +135,7 @@ def test_order_of_categories_keys_and_records_does_not_matter(world, random):
 
 
 @given(worlds())
-def test_populations_that_share_no_released_cell_do_not_touch_each_other(world):
+def test_populations_that_share_no_released_cell_do_not_affect_each_other(world):
     """A new key that keeps two copies of a population apart leaves every risk as it was."""
     copies = mm.KeySpace([*world.space.keys, mm.Key("copy", ["a", "b"])])
     codes = np.vstack([np.column_stack([world.units, [c] * len(world.units)]) for c in (0, 1)])
@@ -150,7 +150,7 @@ def test_populations_that_share_no_released_cell_do_not_touch_each_other(world):
 
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("seed", range(30))
-def test_sums_over_true_cells_are_those_of_the_whole_matrix(seed, how):
+def test_sums_over_true_cells_equal_those_of_the_full_matrix(seed, how):
     """Crossed keys, matrices that depend on two keys, and a K x K array to check them with."""
     rng = np.random.default_rng(seed)
     space = mm.KeySpace(

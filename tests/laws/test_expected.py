@@ -1,4 +1,4 @@
-"""The risk to expect given a sample, against sums over every population that it may come from."""
+"""Expected risk given a sample or a release, against sums over every possible population."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ fractions = st.lists(st.sampled_from([0.01, 0.3, 0.8]), min_size=3, max_size=3).
 
 @settings(max_examples=40)
 @given(matrices, counts, means, fractions, st.sampled_from([0.0, 0.02, 0.1]))
-def test_the_integral_is_the_mean_over_all_populations(P, f, lam, pi, phi):
+def test_risk_given_the_sample_is_the_mean_over_all_populations(P, f, lam, pi, phi):
     found = expected_risk_given_sample(sources(P, f, lam, pi), pi=pi, phi=phi)
 
     for j in range(3):
@@ -77,7 +77,7 @@ def test_the_integral_is_the_mean_over_all_populations(P, f, lam, pi, phi):
         )
 
 
-def test_without_misclassification_it_is_the_expected_inverse():
+def test_without_misclassification_expected_risk_is_the_expected_inverse():
     f, lam, pi = np.array([1, 2, 0]), np.array([0.5, 30.0, 2.0]), np.full(3, 0.1)
     found = expected_risk_given_sample(sources(np.eye(3), f, lam, pi), pi=pi, phi=0.0)
     nu = 0.9 * lam
@@ -99,7 +99,7 @@ def test_a_cell_that_keeps_none_of_its_own_has_no_risk():
 
 
 @given(matrices, counts, means, fractions)
-def test_two_points_stand_for_all_sources(P, f, lam, pi):
+def test_two_points_approximate_all_sources(P, f, lam, pi):
     """With two other sources they are exact for Poisson cells."""
     here = sources(0.5 * P + 0.5 * np.eye(3), f, lam, pi)
     wanted = expected_risk_given_sample(here, pi=pi, phi=0.0)
@@ -125,7 +125,7 @@ def release_by_enumeration(P, m, lam, pi, j):
 
 @pytest.mark.parametrize("m", [1, 2])
 @pytest.mark.parametrize("pi", [np.full(3, 0.1), np.array([0.1, 0.3, 0.02])])
-def test_what_is_traced_back_is_the_mean_over_all_originals(m, pi):
+def test_risk_given_the_release_is_the_mean_over_all_originals(m, pi):
     P = np.array([[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.4, 0.5]])
     lam = np.array([2.0, 0.5, 3.0])
     grid = Grid.of(mm.Misclassification({"lad": P}).on(SPACE), CELLS[1:2])

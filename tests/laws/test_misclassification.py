@@ -28,7 +28,7 @@ def all_probabilities(mechanism):
 
 
 @given(worlds())
-def test_prob_is_the_product_multiplied_out_cell_by_cell(world):
+def test_prob_is_the_product_of_the_keys_probabilities(world):
     found = all_probabilities(world.errors.on(world.space))
     true = map(tuple, all_cells(world.space).tolist())
     wanted = [[float(p) for p in world.misclassify(cell).values()] for cell in true]
@@ -68,7 +68,7 @@ def test_draw_never_makes_an_impossible_move(world, seed):
 
 
 @given(worlds(), st.integers(0, 100), st.integers(0, 100))
-def test_a_file_drawn_in_parts_is_the_file_drawn_whole(world, first, second):
+def test_drawing_in_parts_gives_the_same_file(world, first, second):
     mechanism = world.errors.on(world.space)
     true = np.resize(all_cells(world.space), (200, len(world.sizes)))
     one, two = sorted((first, second))
@@ -81,7 +81,7 @@ def test_a_file_drawn_in_parts_is_the_file_drawn_whole(world, first, second):
 
 
 @given(rows(5))
-def test_alias_tables_hold_exactly_the_probabilities_they_were_made_from(row):
+def test_alias_tables_reproduce_their_probabilities_exactly(row):
     probabilities = np.array(row, dtype=float)
     table = AliasTable.of(probabilities[None])
     back = table.keep / 5

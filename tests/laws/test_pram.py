@@ -145,7 +145,7 @@ def test_a_blend_is_the_papers_alpha():
     assert used(mm.Pram("lad", stay=0.8, blend=0.55)) == pytest.approx(0.55 * R + 0.45 * np.eye(4))
 
 
-def test_a_share_out_of_reach_is_warned_about_with_the_nearest():
+def test_a_share_out_of_reach_warns_and_gives_the_nearest():
     data = mm.Microdata(
         SPACE, np.column_stack([np.repeat([0, 1], [90, 10]), *np.zeros((3, 100), int)])
     )
@@ -206,7 +206,7 @@ def test_steps_are_values():
 
 
 @given(files(), st.sampled_from([0.0, 0.1, 0.5, 0.9]), st.sampled_from(["lad", ("lad", "ward")]))
-def test_matrices_are_proper_also_for_categories_that_no_record_has(data, stay, key):
+def test_matrices_have_valid_rows_for_categories_without_records(data, stay, key):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RateWarning)
         release = mm.Pram(key, stay).apply(data, rng=1)
@@ -255,7 +255,7 @@ def test_a_matrix_that_leaves_the_margins_is_used_as_it_is():
     assert mm.Pram("k", matrix=cycle).apply(even, rng=1).changed.all()
 
 
-def test_a_file_that_is_counted_and_drawn_in_parts_is_the_file_drawn_whole():
+def test_counting_and_drawing_in_parts_gives_the_same_file():
     step = mm.Pram(["lad", ("sex", "age")], mm.by("ward", {0: 0.9}, otherwise=0.6))
     mechanism = step.mechanism(mm.KeyTable.of(SPACE, DATA.codes))
     parts = [

@@ -91,7 +91,7 @@ def test_balanced_and_realised_matrices_leave_the_counts_of_every_stratum(data, 
 
 
 @given(files(), st.integers(0, 99))
-def test_the_realised_matrix_says_what_was_done(data, seed):
+def test_the_realised_matrix_counts_the_actual_moves(data, seed):
     release = swapped(data, mm.Swap("lad", 0.5, description="realised"), seed)
     P = release.mechanism.factors[0].P[0]
     true, now = data.codes[:, 0].astype(int), release.released.codes[:, 0]
@@ -169,7 +169,7 @@ def test_pairs_stay_within_each_group_that_has_its_own_rate():
     assert release.rates["achieved"].to_list() == pytest.approx([0.0, 0.25, 1.0], abs=0.02)
 
 
-def test_a_dominant_category_is_paired_as_far_as_possible_and_said_so():
+def test_a_dominant_category_is_paired_as_far_as_possible_with_a_warning():
     codes = np.column_stack([np.repeat([0, 1], [90, 10]), *np.zeros((3, 100), int)])
     data = mm.Microdata(SPACE, codes)
     with pytest.warns(
@@ -220,7 +220,7 @@ def test_a_frame_goes_in_and_the_same_kind_comes_out():
     assert (frame["lad"] != people["lad"]).sum() == 20
 
 
-def test_strata_too_small_to_pair_as_asked_are_warned_about():
+def test_strata_too_small_for_the_rate_warn():
     """1,000 strata of 8, 1 and 1 records: few of the 2,000 asked for can be paired."""
     space = mm.KeySpace([mm.Key("lad", range(3)), mm.Key("cell", range(1000))])
     codes = np.column_stack(
@@ -230,7 +230,7 @@ def test_strata_too_small_to_pair_as_asked_are_warned_about():
         mm.Swap("lad", 0.2, within=("cell",)).apply(mm.Microdata(space, codes), rng=1)
 
 
-def test_a_category_that_is_exactly_half_is_paired_in_time():
+def test_a_category_of_exactly_half_the_records_is_paired_quickly():
     """Every pair must hold it: looking for partners at random would take the square of the records."""
     space = mm.KeySpace([mm.Key("sex", "fm")])
     data = mm.Microdata(space, (np.arange(200_000) % 2)[:, None])
@@ -239,7 +239,7 @@ def test_a_category_that_is_exactly_half_is_paired_in_time():
     assert release.changed.all()
 
 
-def test_many_categories_in_many_strata_are_described_in_time():
+def test_matrices_of_many_categories_and_strata_are_made_quickly():
     rng = np.random.default_rng(2)
     space = mm.KeySpace([mm.Key("a", range(100)), mm.Key("b", range(100))])
     data = mm.Microdata(space, rng.integers(0, 100, (3000, 2)))
@@ -248,7 +248,7 @@ def test_many_categories_in_many_strata_are_described_in_time():
     assert release.changed.mean() == pytest.approx(0.2, abs=0.03)
 
 
-def test_keys_that_determine_each_other_move_together_in_time():
+def test_keys_that_determine_each_other_are_swapped_quickly():
     rng = np.random.default_rng(2)
     space = mm.KeySpace([mm.Key("region", range(10)), mm.Key("lad", range(370))])
     lad = rng.integers(0, 370, 20_000)
@@ -258,7 +258,7 @@ def test_keys_that_determine_each_other_move_together_in_time():
         assert np.array_equal(after[:, 0], after[:, 1] // 37)
 
 
-def test_a_nominal_matrix_of_a_swap_that_fell_short_is_warned_about():
+def test_the_nominal_matrix_of_a_swap_that_fell_short_warns():
     data = mm.Microdata(
         SPACE, np.column_stack([np.repeat([0, 1], [900, 100]), *np.zeros((3, 1000), int)])
     )

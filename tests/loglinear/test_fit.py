@@ -95,7 +95,7 @@ def test_fitted_margins_are_the_observed_ones(generators, seed):
 
 @settings(max_examples=60)
 @given(models, st.integers(0, 1000))
-def test_components_give_what_one_large_table_gives(generators, seed):
+def test_fitting_by_component_equals_fitting_one_large_table(generators, seed):
     sample, _ = full_sample(seed)
     observed = mm.fit_loglinear(sample, "independence").observed
     parts = fit.fit_means(observed, generators, tolerance=1e-13)
@@ -156,7 +156,7 @@ def test_empty_margins_leave_cells_empty():
     assert (model.means.dense() == 0).mean() == pytest.approx(1 / 3)
 
 
-def test_terms_in_words():
+def test_terms_are_parsed_from_text():
     assert parse_terms("independence", SPACE) == ((0,), (1,), (2,), (3,))
     assert parse_terms("all-two-way", SPACE) == tuple(PAIRS)
     assert parse_terms("all-three-way", SPACE) == tuple(TRIPLES)
@@ -168,14 +168,14 @@ def test_terms_in_words():
     )
 
 
-def test_keys_whose_names_hold_colons():
+def test_key_names_may_contain_colons():
     space = mm.KeySpace([mm.Key("age:group", [1, 2]), mm.Key("sex", "fm"), mm.Key("age", [1, 2])])
 
     assert parse_terms(["age:group:sex"], space) == ((0, 1), (2,))
     assert parse_terms(["age:sex", "sex:age:group"], space) == ((0, 1), (1, 2))
 
 
-def test_a_model_has_views():
+def test_a_model_has_a_frame_and_a_summary():
     sample, _ = full_sample(1)
     model = mm.fit_loglinear(sample, ["key0:key1"])
 
@@ -185,7 +185,7 @@ def test_a_model_has_views():
     assert model.summary().startswith("Log-linear model key0:key1, key2, key3: 8 parameters")
 
 
-def test_more_keys_than_einsum_has_letters():
+def test_models_may_have_more_keys_than_einsum_has_letters():
     space = mm.KeySpace(mm.Key(f"key{c}", range(2)) for c in range(60))
     codes = np.random.default_rng(1).integers(0, 2, (90, 60))
     model = mm.fit_loglinear(mm.Microdata(space, codes, fraction=0.1), ["key0:key1", "key1:key59"])
@@ -222,7 +222,7 @@ def test_cells_drawn_from_a_model_follow_its_means(generators, seed):
     assert p[0] > FALSE_ALARM > p[1]
 
 
-def test_models_with_a_component_in_common_draw_it_alike():
+def test_models_that_share_a_component_draw_it_alike():
     sample, _ = full_sample(5)
     one = mm.fit_loglinear(sample, ["key0:key1"]).means.draw(1000, seed=3)
     other = mm.fit_loglinear(sample, ["key0:key1", "key2:key3"]).means.draw(1000, seed=3)
@@ -231,7 +231,7 @@ def test_models_with_a_component_in_common_draw_it_alike():
     assert not np.array_equal(one[:, 3], other[:, 3])
 
 
-def test_a_weighted_table_may_have_inclusion_probabilities_of_its_own():
+def test_a_weighted_file_may_state_its_inclusion_probabilities():
     sample, counts = full_sample(2)
     weights = np.where(sample.codes[:, 0] == 0, 5.0, 20.0)
     by_stratum = mm.by("key0", {0: 0.2, 1: 0.05})
@@ -242,13 +242,13 @@ def test_a_weighted_table_may_have_inclusion_probabilities_of_its_own():
     assert model.population_mean(CELLS) == pytest.approx(counts / both.inclusion(CELLS))
 
 
-def test_a_model_that_follows_the_sample_is_warned_of():
+def test_an_overfitted_model_warns():
     sample = mm.Microdata(SPACE, [[0, 0, 0, 0], [1, 1, 1, 1], [1, 2, 0, 1]], fraction=0.1)
     with pytest.warns(errors.ParametersWarning, match=r"\d+ parameters for 3 occupied cells"):
         mm.fit_loglinear(sample, "all-three-way")
 
 
-def test_a_fit_that_does_not_settle_is_warned_of(monkeypatch):
+def test_a_fit_that_does_not_converge_warns(monkeypatch):
     sample, _ = full_sample(1)
     monkeypatch.setitem(fit.fit_means.__kwdefaults__, "most_sweeps", 2)
     with pytest.warns(errors.ConvergenceWarning, match="did not converge in 2 sweeps"):
@@ -265,13 +265,13 @@ def test_a_fit_that_does_not_settle_is_warned_of(monkeypatch):
         (None, "Give terms as text such as"),
     ],
 )
-def test_terms_that_are_none(terms, message):
+def test_invalid_terms_are_rejected(terms, message):
     sample, _ = full_sample(1)
     with pytest.raises(mm.MaskmeterError, match=message):
         mm.fit_loglinear(sample, terms)
 
 
-def test_a_component_that_does_not_fit_is_refused_before_it_is_made():
+def test_a_component_too_large_for_memory_is_rejected_before_it_is_allocated():
     space = mm.KeySpace(mm.Key(f"key{c}", range(100)) for c in range(5))
     sample = mm.Microdata(space, np.zeros((2, 5), dtype=int), fraction=0.1)
 
@@ -290,7 +290,7 @@ PUBLISHED = json.loads((Path(__file__).parent / "sdcnway.json").read_text(encodi
     ("terms", "name", "digits"),
     [("independence", "main_effects", 1e-9), ("all-two-way", "all_2way", 1e-5)],
 )
-def test_published_figures_of_a_weighted_table_come_out(terms, name, digits):
+def test_published_figures_of_a_weighted_table_are_reproduced(terms, name, digits):
     sample = mm.read(
         REFERENCE / "sdcnway_example.csv", keys=PUBLISHED["keys"], weights=PUBLISHED["weight"]
     )

@@ -23,7 +23,7 @@ LAMBDAS = np.concatenate([10.0 ** np.arange(-12, 7), [0.009, 0.011, 0.3, 0.99, 1
 
 
 @pytest.mark.parametrize("pi", [0.001, 0.01, 0.5, 0.99])
-def test_functions_agree_with_sixty_digits(pi):
+def test_poisson_functions_agree_with_sixty_digits(pi):
     getcontext().prec = 60
     lam, share = LAMBDAS, np.full(len(LAMBDAS), pi)
     found = (
@@ -163,7 +163,7 @@ def test_statistics_are_the_sums_over_all_cells_by_hand(fraction, weighted):
     assert found.overdispersion == pytest.approx(max(two[3], 0))
 
 
-def test_draws_give_the_exact_statistics_within_their_error(monkeypatch, seed):
+def test_drawn_statistics_agree_with_exact_ones_within_their_standard_error(monkeypatch, seed):
     """Six standard errors of z2; the robust one and the variance to a few percent."""
     (sample,) = samples(0.5, 1, seed)
     exact = mm.fit_loglinear(sample, ["key0:key1"]).goodness
@@ -179,7 +179,7 @@ def test_draws_give_the_exact_statistics_within_their_error(monkeypatch, seed):
     assert drawn.overdispersion == pytest.approx(exact.overdispersion, rel=0.1)
 
 
-def test_the_error_that_draws_leave_is_that_of_the_whole_ratio(monkeypatch, seed):
+def test_the_standard_error_of_z2_includes_the_noise_of_its_variance(monkeypatch, seed):
     """Nine fits, 6 standard errors each (normal: a false alarm in 10^8); B2's noise alone is too small.
 
     Without the noise of its variance the error of a z2 far from 0 is understated several times.

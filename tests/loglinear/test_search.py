@@ -1,4 +1,4 @@
-"""The two searches: what they add, when they stop, and what they give."""
+"""The two searches: which terms they add, when they stop, and what they return."""
 
 from __future__ import annotations
 
@@ -118,14 +118,14 @@ def test_the_forward_search_can_stop_when_it_is_good_enough():
     assert all(abs(step.z2) > 1.96 for step in short.path[:-1])
 
 
-def test_three_way_terms_come_when_two_way_ones_do_not_do():
+def test_three_way_terms_follow_when_two_way_terms_are_not_enough():
     sample = sample_of([(0, 1, 2)], seed=4, strength=2.0, size=20_000)
     found = mm.search_loglinear(sample)
 
     assert any(step.added == "key0:key1:key2" for step in found.path)
 
 
-def test_estimates_a_and_b_are_made_as_described():
+def test_estimates_a_and_b_average_the_documented_models():
     sample = sample_of([(0, 1), (1, 2), (2, 3)], seed=5)
     found = mm.search_loglinear(sample)
     z2 = [step.z2 for step in found.path]
@@ -143,7 +143,7 @@ def test_estimates_a_and_b_are_made_as_described():
     assert abs(found.goodness.z2) == min(map(abs, z2))
 
 
-def test_interpolation_by_hand():
+def test_weights_interpolate_z2_to_zero():
     assert _around_zero([5.0, 1.0, -3.0, 2.0]) == [1, 2]
     assert _around_zero([5.0, 1.0]) == [1]
     assert _weights([1.0, -3.0]) == pytest.approx([0.75, 0.25])
@@ -151,7 +151,7 @@ def test_interpolation_by_hand():
     assert _nearest([float("nan"), -2.0, 1.5]) == 2
 
 
-def test_searching_twice_gives_the_same():
+def test_searching_twice_gives_the_same_result():
     sample = sample_of([(0, 1), (2, 3)], seed=6)
     one, other = mm.search_loglinear(sample), mm.search_loglinear(sample)
 
@@ -159,7 +159,7 @@ def test_searching_twice_gives_the_same():
     assert one.tau2 == other.tau2
 
 
-def test_progress_sees_every_step():
+def test_progress_is_called_with_every_step():
     seen = []
     for method in ("score", "forward"):
         seen.clear()
@@ -171,7 +171,7 @@ def test_progress_sees_every_step():
         assert seen == [step.added for step in found.path]
 
 
-def test_three_views():
+def test_a_search_has_a_frame_a_summary_and_a_chart():
     found = mm.search_loglinear(sample_of([(0, 1), (2, 3)], seed=8))
     frame = found.to_frame()
 
@@ -201,7 +201,7 @@ def test_a_release_is_searched_by_the_counts_asked_for():
         ("_MOST_WORK", "not tried because they are too slow to fit: "),
     ],
 )
-def test_terms_that_are_not_tried_are_counted_with_the_true_reason(monkeypatch, limit, said):
+def test_untried_terms_are_listed_with_their_reason(monkeypatch, limit, said):
     sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
     monkeypatch.setattr(search, limit, 100)
     with pytest.warns(errors.ExhaustedSearchWarning, match="no other term could be tried"):
@@ -218,7 +218,7 @@ def test_terms_that_are_not_tried_are_counted_with_the_true_reason(monkeypatch, 
     assert found.summary().count("not tried") == 1
 
 
-def test_both_reasons_are_told_apart(monkeypatch):
+def test_large_and_slow_terms_are_listed_separately(monkeypatch):
     sample = sample_of([(0, 1), (1, 2), (0, 2), (2, 3)], seed=2)
     model = mm.fit_loglinear(sample, [])
     tables = {f"key{a}:key{b}": SIZES[a] * SIZES[b] for a, b in combinations(range(4), 2)}
@@ -257,7 +257,7 @@ def test_a_search_that_reaches_its_limit_of_terms_says_so():
 
 
 @pytest.mark.parametrize("method", ["score", "forward"])
-def test_a_search_that_found_enough_says_nothing_of_stopping(method):
+def test_a_finished_search_does_not_mention_stopping(method):
     found = mm.search_loglinear(sample_of([(0, 1)], seed=3), method=method)
 
     assert found.stop == "settled"
@@ -272,7 +272,7 @@ def test_a_file_of_the_whole_population_needs_no_search():
     assert mm.search_loglinear(everybody).stop == "whole population"
 
 
-def test_many_keys_are_searched_by_draws():
+def test_many_keys_are_searched_without_a_full_table():
     """K = 4^13 = 67 million cells, of which no table is made."""
     space = mm.KeySpace(mm.Key(f"key{c}", range(4)) for c in range(13))
     rng = np.random.default_rng(1)
@@ -297,6 +297,6 @@ def test_many_keys_are_searched_by_draws():
         ({"most_terms": 2.5}, "whole number"),
     ],
 )
-def test_options_that_are_none(options, message):
+def test_invalid_options_are_rejected(options, message):
     with pytest.raises(mm.MaskmeterError, match=message):
         mm.search_loglinear(sample_of([], seed=1, size=100), **options)

@@ -1,4 +1,4 @@
-"""Why a search stopped early: the agency is told the reason of its result, the public no other one."""
+"""Why a search stopped early: the internal report gives the reason, the public one does not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def out_of_terms(patch):
         (out_of_terms, ("after adding 1 term, the maximum allowed.",)),
     ],
 )
-def test_the_public_report_gives_no_other_reason_why_the_search_stopped(
+def test_only_the_internal_report_says_why_the_search_stopped(
     sample, tmp_path, monkeypatch, limited, said
 ):
     limited(monkeypatch)

@@ -56,7 +56,7 @@ def test_with_thirty_keys_the_risk_has_turned_down():
 
 
 @pytest.mark.full
-def test_the_paper_s_figure(seed):
+def test_the_papers_figure_is_reproduced(seed):
     curve = mm.binary_keys_experiment(
         keys=(20, 24, 28, 30), thetas=(0.0, 0.01, 0.05, 0.1), rng=seed
     )
@@ -68,7 +68,7 @@ def test_the_paper_s_figure(seed):
     assert peaks[0.1] < 30
 
 
-def test_experiments_that_are_none():
+def test_invalid_experiments_are_rejected():
     with pytest.raises(mm.MaskmeterError, match=r"between 0 and 0\.25"):
         mm.binary_keys_experiment(thetas=(0.5,))
     with pytest.raises(mm.MaskmeterError, match="`p` must be between"):
@@ -84,7 +84,7 @@ def release(census):
     return mm.Swap("lad", rate=0.2).apply(sample, rng=1)
 
 
-def test_a_file_s_risk_grows_with_what_the_intruder_knows(census, release):
+def test_risk_grows_with_the_keys_an_intruder_knows(census, release):
     population = mm.count(census, keys=release.original.space)
     curve = mm.risk_by_keys(release, population)
     last = curve.subsets[-1]
@@ -98,7 +98,7 @@ def test_a_file_s_risk_grows_with_what_the_intruder_knows(census, release):
     assert ordered.subsets[-1].keys == ("ethnicity", "age")
 
 
-def test_every_set_of_keys_can_be_gone_through(census, release):
+def test_every_subset_of_keys_can_be_assessed(census, release):
     population = mm.count(census, keys=release.original.space)
     seen = []
     curve = mm.risk_by_keys(
@@ -140,7 +140,7 @@ def test_a_matrix_that_depends_on_keys_outside_a_set_is_averaged_over_the_record
     assert len(mm.risk_by_keys(targeted, subsets="all", known=["lad", "sex"]).subsets) == 3
 
 
-def test_what_is_seen_of_keys_that_moved_together_is_their_margin(release):
+def test_keys_that_moved_together_are_seen_through_their_margin(release):
     together = mm.Swap(("lad", "sex"), rate=0.3).apply(release.original, rng=1)
     codes, whole = together.original.codes, together.mechanism.factors[0]
     rows = whole.P[0].reshape(whole.size, *whole.sizes).sum(axis=2)[whole.code(codes)]
@@ -148,7 +148,7 @@ def test_what_is_seen_of_keys_that_moved_together_is_their_margin(release):
     assert check_means(together.project(["lad", "age"]), codes, rows) > 100
 
 
-def test_keys_that_move_by_the_same_unknown_key_are_seen_to_move_together(release):
+def test_keys_that_depend_on_the_same_unknown_key_move_together(release):
     both = [
         mm.Swap("lad", rate=mm.by("ethnicity", {"White British": 0.1}, otherwise=0.5)),
         mm.Pram("sex", stay=mm.by("ethnicity", {"White British": 0.95}, otherwise=0.6)),
@@ -212,7 +212,7 @@ AVERAGED = {
 
 
 @pytest.mark.parametrize("design", AVERAGED)
-def test_averaged_risk_is_that_of_the_matches_that_were_right(census, design):
+def test_averaged_risk_is_the_mean_correctly_classified_risk(census, design):
     # Over 8 samples the exact risk with an averaged matrix, less 1/F summed over the uniques that
     # truly are in their cells, has mean 0: 6 standard errors alarm falsely once in 10^8 runs
     # (normal), and a matrix that ignored the aim (half of all move) is rejected.
@@ -258,7 +258,7 @@ def test_without_a_population_every_set_is_estimated(release):
     assert natural.subsets[-1].risk < natural.subsets[-1].without_error
 
 
-def test_orders_that_are_none(release):
+def test_invalid_known_keys_are_rejected(release):
     with pytest.raises(mm.MaskmeterError, match="list of different keys"):
         mm.risk_by_keys(release, known=["lad", "lad"])
     with pytest.raises(mm.MaskmeterError, match="No key named 'lads'"):

@@ -1,4 +1,4 @@
-"""Estimating risk from the sample alone: methods, views, households, cautions and refusals."""
+"""Estimating risk from the sample alone: methods, results, households, cautions and errors."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_the_paper_multiplies_by_the_chance_to_stay(release):
     assert risk.total < risk.naive
 
 
-def test_methods_agree_on_what_there_is_to_find(census, population):
+def test_methods_agree_with_the_exact_risk(census, population):
     sample = mm.read(
         mm.bernoulli_sample(census, fraction=0.01, rng=1), keys=population.space, fraction=0.01
     )
@@ -145,7 +145,7 @@ def test_many_misclassified_keys_are_estimated_too(sample, model, monkeypatch):
         mm.estimate_risk(release, model)
 
 
-def test_em_that_does_not_settle_is_used_as_it_is(release, monkeypatch):
+def test_em_that_does_not_converge_is_used_with_a_caution(release, monkeypatch):
     monkeypatch.setattr(em, "_MOST_ROUNDS", 1)
     with pytest.warns(errors.ConvergenceWarning, match="did not converge") as caught:
         risk = mm.estimate_risk(release, method="em")
@@ -153,7 +153,7 @@ def test_em_that_does_not_settle_is_used_as_it_is(release, monkeypatch):
     assert [one.filename for one in caught] == [__file__]
 
 
-def test_a_model_of_other_counts_is_refused(release, sample, model):
+def test_a_model_of_other_counts_is_rejected(release, sample, model):
     released = mm.search_loglinear(release, counts="released")
     with pytest.raises(
         mm.MaskmeterError,
@@ -192,7 +192,7 @@ def test_strata_have_their_own_inclusion_probabilities(people, sample):
     assert risk.by_cell[~whole].mean() < 0.6
 
 
-def test_households_are_at_risk_when_a_member_is(people, sample, model):
+def test_a_household_is_at_risk_when_a_member_is(people, sample, model):
     risk = mm.estimate_risk(sample, model, household="household")
     frame = risk.households()
     first = 1 - np.prod(1 - risk.by_record[:3])
@@ -212,7 +212,7 @@ def test_households_are_at_risk_when_a_member_is(people, sample, model):
     assert f"of {len(frame):,} are expected to have a member matched" in risk.summary()
 
 
-def test_households_that_cannot_be_told(people, sample, model):
+def test_invalid_household_columns_are_rejected(people, sample, model):
     with pytest.raises(mm.MaskmeterError, match="Did you mean 'household'"):
         mm.estimate_risk(sample, model, household="houshold")
     with pytest.raises(mm.MaskmeterError, match="Name the household column"):
@@ -235,7 +235,7 @@ def test_households_that_cannot_be_told(people, sample, model):
         mm.estimate_risk(bare, household="household")
 
 
-def test_views(sample, model):
+def test_an_estimate_has_a_frame_a_summary_and_a_chart(sample, model):
     risk = mm.estimate_risk(sample, model)
     words = risk.summary()
 
@@ -252,7 +252,7 @@ def test_views(sample, model):
         risk.by_record[0] = 1
 
 
-def test_pandas_frames_come_back(people, model):
+def test_a_pandas_file_gives_a_pandas_frame(people, model):
     frame = people.to_pandas()
     sample = mm.read(frame, keys=model.nearest.data.space, fraction=0.005)
     risk = mm.estimate_risk(sample, model, household="household")
@@ -261,7 +261,7 @@ def test_pandas_frames_come_back(people, model):
     assert len(risk.households()) == frame["household"].nunique()
 
 
-def test_intervals_by_name(sample, model):
+def test_each_kind_of_interval_contains_the_estimate(sample, model):
     plain = mm.estimate_risk(sample, model)
     drawn = mm.estimate_risk(sample, model, interval="bootstrap", replications=10, rng=1)
     again = mm.estimate_risk(sample, model, interval="bootstrap", replications=10, rng=1)
@@ -316,7 +316,7 @@ def test_one_record():
         mm.estimate_risk(mm.Microdata(space_of(3, 2), np.zeros((0, 2), int), fraction=0.1))
 
 
-def test_a_whole_population_is_in_the_file_already(people, sample):
+def test_every_unique_of_a_fully_sampled_population_is_certainly_matched(people, sample):
     whole = mm.read(people, keys=sample.space, fraction=1.0)
     with pytest.warns(errors.LargeFractionWarning, match="Up to 100%"):
         risk = mm.estimate_risk(whole)
@@ -325,7 +325,7 @@ def test_a_whole_population_is_in_the_file_already(people, sample):
     assert risk.interval == pytest.approx((risk.uniques, risk.uniques))
 
 
-def test_few_uniques_and_small_weights_are_cautioned_of(people):
+def test_few_uniques_and_small_weights_give_cautions(people):
     small = people[:300].with_columns(w=pl.Series(np.where(np.arange(300) < 7, 0.5, 50.0)))
     weighted = mm.read(small, keys=["lad", "marital"], weights="w")
     with warnings.catch_warnings(record=True) as caught:
@@ -353,18 +353,18 @@ def test_sampling_must_be_known(people):
         ({"rng": "x", "interval": "bootstrap"}, "`rng` must be"),
     ],
 )
-def test_options_that_are_none(sample, model, options, message):
+def test_invalid_options_are_rejected(sample, model, options, message):
     with pytest.raises(mm.MaskmeterError, match=message):
         mm.estimate_risk(sample, model, **options)
 
 
-def test_what_is_not_a_file_is_refused():
+def test_data_that_is_not_a_file_is_rejected():
     with pytest.raises(mm.MaskmeterError, match="Give a release or a sample"):
         mm.estimate_risk(pl.DataFrame())
 
 
 def stratified(*, weighted):
-    """One file, told twice: by inclusion probabilities alone, and with weights that are their inverse."""
+    """One file, with inclusion probabilities alone or also with weights that are their inverse."""
     rng = np.random.default_rng(4)
     space = space_of(4, 5, 4, 3)
     codes = np.column_stack([rng.integers(0, size, 1500) for size in space.sizes])
@@ -405,7 +405,7 @@ def test_the_variance_of_fitted_parameters_is_a_weighted_projection(terms, weigh
     assert interval.fit_variance(model) == pytest.approx(dense_projection(model), rel=2e-3)
 
 
-def test_the_variance_of_fitted_parameters_can_be_had_from_draws(monkeypatch):
+def test_the_variance_of_fitted_parameters_is_estimated_from_draws(monkeypatch):
     """A tenth off at most: the cells of a small table are drawn thousands of times each."""
     data = stratified(weighted=False)
     exact = interval.fit_variance(mm.fit_loglinear(data, "all-two-way"))
@@ -466,7 +466,7 @@ def test_a_bootstrap_of_a_tiny_file():
     assert risk.interval[0] <= risk.total <= risk.interval[1]
 
 
-def test_uniques_that_only_the_release_has():
+def test_uniques_created_by_the_release_have_an_interval_around_their_risk():
     codes = np.array([[0, 0]] * 3 + [[1, 1]] * 3)
     sample = mm.Microdata(space_of(2, 2), codes, fraction=0.2)
     moved = sample.with_codes([[0, 1], *codes[1:].tolist()])
@@ -477,7 +477,7 @@ def test_uniques_that_only_the_release_has():
         assert risk.interval[0] <= risk.total <= risk.interval[1]
 
 
-def test_em_has_settled_when_it_says_so(sample, monkeypatch):
+def test_em_has_converged_when_it_says_so(sample, monkeypatch):
     heavy = mm.Misclassification({"lad": mm.stay_or_move(11, stay=0.4)})
     moved = sample.with_codes(heavy.on(sample).draw(sample.codes, rng=1))
     with warnings.catch_warnings():
@@ -491,7 +491,7 @@ def test_em_has_settled_when_it_says_so(sample, monkeypatch):
     assert found == pytest.approx(limit, rel=0.01)
 
 
-def test_errors_of_recording_come_before_the_release(sample, census):
+def test_recording_errors_come_before_those_of_the_release(sample, census):
     natural = mm.Misclassification({"age": mm.stay_or_move(24, stay=0.9)})
     release = mm.Pram("lad", stay=0.8).apply(sample, rng=1)
     population = mm.count(census, keys=sample.space)
@@ -511,7 +511,7 @@ def test_errors_of_recording_come_before_the_release(sample, census):
     assert twice.total < mm.exact_risk(release, population).total
 
 
-def test_a_value_that_is_never_recorded_is_refused(sample):
+def test_a_value_that_is_never_recorded_is_rejected(sample):
     P = np.eye(11)
     P[:, 5], P[5, 4] = 0, 1
     for method in ("paper", "em"):

@@ -15,7 +15,7 @@ def sample(census, population):
     return mm.read(people, keys=population.space, fraction=0.01)
 
 
-def test_the_chance_of_a_right_link_is_stay_over_released_count(sample, population):
+def test_the_chance_of_a_correct_link_is_stay_over_the_released_count(sample, population):
     release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
     linkage = mm.linkage_probability(release, population)
 
@@ -26,7 +26,7 @@ def test_the_chance_of_a_right_link_is_stay_over_released_count(sample, populati
     assert linkage.by_cell[some] == pytest.approx(m * p / (m * p + u * (1 - p)))
 
 
-def test_it_does_not_matter_which_register_the_intruder_holds(census, sample, population):
+def test_the_intruders_register_does_not_matter(census, sample, population):
     """m and u depend on the register, phi does not."""
     half = mm.count(mm.bernoulli_sample(census, fraction=0.5, rng=9), keys=population.space)
     release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
@@ -69,7 +69,7 @@ def test_a_trial_from_a_frame_and_with_a_register(census, sample, population):
     assert same.plot().to_dict()["title"]["text"] == "An intruder's trial"
 
 
-def test_no_claims_are_no_evidence():
+def test_a_trial_without_claims_has_no_share():
     space = mm.KeySpace([mm.Key("age", [1, 2])])
     sample = mm.Microdata(space, [[0], [0], [1], [1]], fraction=0.5)
     population = mm.KeyTable.of(space, [[0], [1]] * 4)
@@ -80,7 +80,7 @@ def test_no_claims_are_no_evidence():
     assert trial.interval == (0.0, 1.0)
 
 
-def test_trials_that_are_none(sample, population):
+def test_invalid_trials_are_rejected(sample, population):
     with pytest.raises(mm.MaskmeterError, match="Give a release or a sample"):
         mm.linkage_trial(population, population)
     with pytest.raises(mm.MaskmeterError, match="`targets` must be a whole number"):
@@ -89,7 +89,7 @@ def test_trials_that_are_none(sample, population):
         mm.linkage_trial(sample, population, assumed={"lad": mm.stay_or_move(11, stay=0.9)})
 
 
-def test_a_trial_with_few_claims_is_not_too_sure(sample, population, seed):
+def test_intervals_of_trials_with_few_claims_are_wide_enough(sample, population, seed):
     """200 targets make some 20 claims: 40 intervals of 99 % miss the expected share four times at
     most, but for one run in ten thousand; one of 95 % would miss it as often once in seven."""
     release = mm.Pram("lad", stay=0.8).apply(sample, rng=seed)
@@ -101,7 +101,7 @@ def test_a_trial_with_few_claims_is_not_too_sure(sample, population, seed):
     assert missed <= 4
 
 
-def test_registers_that_cannot_be(census, sample, population):
+def test_a_register_with_unknown_categories_is_rejected(census, sample, population):
     release = mm.Pram("lad", stay=0.8).apply(sample, rng=1)
     local = census.filter(pl.col("lad") == "Northam")
     assert mm.linkage_trial(release, population, register=local, rng=1).claims > 0

@@ -142,7 +142,7 @@ def test_a_full_move_leaves_no_risk_by_any_equation():
 
 
 @given(worlds(most_units=10))
-def test_approximation_2_7_is_exact_when_the_fraction_vanishes(world):
+def test_approximation_2_7_is_exact_as_the_fraction_tends_to_zero(world):
     sample = mm.Microdata(world.space, world.sample.codes, fraction=1e-12)
     exact = mm.exact_risk(sample, world.population, misclassification=world.errors)
     for formula in ("2.5", "2.7"):
@@ -152,7 +152,7 @@ def test_approximation_2_7_is_exact_when_the_fraction_vanishes(world):
         assert near.by_cell == pytest.approx(exact.by_cell, rel=1e-9)
 
 
-def test_certain_rivals_leave_a_chance_only_to_certain_targets():
+def test_certain_rivals_leave_risk_only_to_certain_targets():
     one = np.ones(3)
     rivals = Rivals(weighted=0 * one, certain=np.array([2.0, 2.0, 0.0]))
     stay = np.array([1.0, 0.5, 1.0])
@@ -161,7 +161,7 @@ def test_certain_rivals_leave_a_chance_only_to_certain_targets():
     assert risk.tolist() == [1 / 3, 0, 1]
 
 
-def test_a_population_that_does_not_hold_the_sample_is_warned_about():
+def test_a_population_smaller_than_the_sample_warns():
     other = mm.KeyTable.of(SPACE, np.array([[0, 0], [1, 1], [2, 0]]))
     with pytest.warns(mm.MaskmeterWarning, match="In 3 cells the population has fewer units"):
         mm.exact_risk(ORIGINAL, other)
@@ -177,7 +177,7 @@ def test_a_result_answers_per_record_and_for_the_whole_file():
     assert risk.by_record[risk.records].tolist() == risk.by_cell.tolist()
 
 
-def test_the_summary_says_what_was_found_and_assumed_and_names_nobody():
+def test_the_summary_states_results_and_assumptions_and_no_record():
     text = mm.exact_risk(RELEASE, POPULATION).summary()
 
     assert text.startswith("Exact risk (2.4): 0.5 expected correct matches among 3 sample uniques")
@@ -195,7 +195,7 @@ def test_a_file_without_uniques_has_no_risk():
 
 
 @pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame, pa.table])
-def test_the_frame_of_a_result_is_the_users_kind_with_released_values(kind):
+def test_the_frame_of_a_result_is_of_the_users_kind_with_released_values(kind):
     people = kind({"lad": ["a", "b", "b"], "age": [1, 2, 2]})
     keys = [mm.Key("lad", "abc"), mm.Key("age", [1, 2])]
     sample = mm.read(people, keys=keys, fraction=0.5)
@@ -211,7 +211,7 @@ def test_the_frame_of_a_result_is_the_users_kind_with_released_values(kind):
     assert plain["risk"] == [pytest.approx(own / (own + rival))]
 
 
-def test_a_key_named_like_a_column_of_the_result_is_refused():
+def test_a_key_named_like_a_column_of_the_result_is_rejected():
     sample = mm.Microdata(mm.KeySpace([mm.Key("risk", "ab")]), np.array([[0]]), fraction=0.5)
     population = mm.KeyTable.of(sample.space, np.array([[0], [1]]))
 
@@ -219,7 +219,7 @@ def test_a_key_named_like_a_column_of_the_result_is_refused():
         mm.exact_risk(sample, population).to_frame()
 
 
-def test_the_plot_draws_bins_and_holds_no_record():
+def test_the_plot_draws_bins_and_contains_no_record():
     risk = mm.exact_risk(RELEASE, POPULATION)
     spec = risk.plot().to_dict()
     (data,) = spec["datasets"].values()

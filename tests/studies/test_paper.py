@@ -42,7 +42,7 @@ def test_findings_of_table_one_hold(table1):
     assert "below zero" in found[3].words
 
 
-def test_table_one_has_the_paper_s_rows_and_ours(table1):
+def test_table_one_has_the_papers_rows_and_ours(table1):
     for rate in RATES:
         assert list(table1[rate])[:9] == [
             "tau (2.8)", "(2.5)", "(2.6)", "(2.6) with F~_j", "(2.7)", "tau*_CC (2.9)", "(2.2)",
@@ -71,7 +71,7 @@ def test_printed_2_6_follows_from_printed_2_5_with_released_counts(rate, column,
     assert found[0] == pytest.approx(printed["(2.6)"][column], abs=0.1)  # two rounded figures
 
 
-def test_the_reading_of_2_6_behind_the_printed_row_is_told_by_random_swaps(table1):
+def test_random_swaps_show_which_reading_of_2_6_was_printed(table1):
     found = findings.of_reading(table1, published()["table1"])
     as_printed = {rate: rows | {RELEASED: rows["(2.6)"]} for rate, rows in table1.items()}
 
@@ -80,7 +80,7 @@ def test_the_reading_of_2_6_behind_the_printed_row_is_told_by_random_swaps(table
     assert not findings.of_reading(as_printed, published()["table1"]).holds  # F_j does not do
 
 
-def test_estimated_risk_ranks_records_as_the_exact_one_does(study):
+def test_estimated_risk_ranks_records_like_exact_risk(study):
     table = study.table2()
 
     assert table["spearman"] >= 0.85
@@ -162,7 +162,7 @@ def test_a_smaller_census_is_compared_by_ratios_to_tau_star(small):
     assert {row[2] for row in numbers.rows} == {""}  # uniques of the paper's size
 
 
-def test_a_census_of_the_paper_s_size_is_compared_by_totals(small, study, table1):
+def test_a_census_of_the_papers_size_is_compared_by_totals(small, study, table1):
     whole = replace(small, study=study, table1=table1)
     ten, _ = (one for one in whole.sections()[0].blocks if isinstance(one, Table))
     _, paper, difference = ten.rows[:3]
@@ -173,14 +173,14 @@ def test_a_census_of_the_paper_s_size_is_compared_by_totals(small, study, table1
     assert crossed.rows[0][1].endswith(" (1,961)")
 
 
-def test_paper_gives_the_same_figures_to_machines_whenever_it_is_run(small):
+def test_the_paper_command_gives_the_same_json_at_every_run(small):
     done = run_process("paper", "--scale", "0.02", "--seed", "5", "--json")  # it hashes otherwise
 
     assert done.stdout == json.dumps(small.as_data(), indent=1) + "\n"
     assert set(json.loads(done.stdout)["table1"]) == {"tau_star", "columns", "10%", "20%"}
 
 
-def test_paper_prints_tables_that_fit_and_writes_what_it_says(small, tmp_path, monkeypatch):
+def test_the_paper_command_prints_narrow_tables_and_writes_its_files(small, tmp_path, monkeypatch):
     asked = {}
     monkeypatch.setattr(
         "maskmeter.studies.paper.run_paper", lambda **options: asked.update(options) or small
@@ -217,7 +217,7 @@ def test_a_page_and_its_figures_are_written(small, tmp_path):
         small.write(tmp_path / "file" / "out")
 
 
-def test_an_interrupted_page_leaves_nothing_half_written(small, tmp_path, monkeypatch):
+def test_an_interrupted_run_leaves_no_partial_page(small, tmp_path, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
@@ -231,7 +231,7 @@ def test_an_interrupted_page_leaves_nothing_half_written(small, tmp_path, monkey
     json.loads((tmp_path / "paper.json").read_text(encoding="utf-8"))
 
 
-def test_what_a_page_is_given_is_escaped():
+def test_text_on_the_page_is_escaped():
     chart = small_chart("</script><b>")
     blocks = (
         Text("<i>"),
