@@ -4,7 +4,7 @@ from maskmeter.assessment import assess as assess
 from maskmeter.data.keys import Key as Key
 from maskmeter.data.keys import KeySpace as KeySpace
 from maskmeter.data.microdata import Microdata as Microdata
-from maskmeter.data.microdata import read as read
+from maskmeter.data.reading import read as read
 from maskmeter.data.table import KeyTable as KeyTable
 from maskmeter.data.table import count as count
 from maskmeter.data.varying import By as By

@@ -196,7 +196,7 @@ class Assessment:
 
 def _banded(data: Microdata) -> tuple[Caution, ...]:
     """Return the caution that a file which is not written anew still holds its own numbers."""
-    reading = {} if data.origin is None else dict(data.origin.reading)
+    reading = dict(data.reading)
     bands = [name for name in reading.get("bands", {}) if name in data.space.names]
     if not bands:
         return ()

@@ -12,7 +12,7 @@ import msgspec
 from maskmeter.assessment import Assessment, assessed
 from maskmeter.checks import Progress
 from maskmeter.data.microdata import Microdata
-from maskmeter.data.origin import file_hash
+from maskmeter.data.source import file_hash
 from maskmeter.errors import PlanError, without_warnings
 from maskmeter.evidence.choices import (
     frontier_ends,
@@ -44,8 +44,8 @@ from maskmeter.plan.job import OWN_STEPS
 from maskmeter.plan.schema import ErrorPlan, ReportPlan
 from maskmeter.riskutility import FoundRelease, RiskUtilityMap
 from maskmeter.riskutility.assessor import Assessor, altered_keys
+from maskmeter.riskutility.choice import found_release
 from maskmeter.riskutility.comparison import UNCHANGED, mapped
-from maskmeter.riskutility.finding import found_release
 from maskmeter.streams import seed_of
 
 Announce: TypeAlias = Callable[[str], object]
@@ -98,7 +98,7 @@ def run_protect(
     steps = task.steps
     if not steps:
         raise PlanError("The plan has no [[step]]: add one to protect the file.")
-    source = None if task.sample.origin is None else task.sample.origin.path
+    source = task.sample.path
     seed = _seed(made)
     target = check_file(path, source, seed=seed)
     release = protect(task.sample, steps, rng=seed)

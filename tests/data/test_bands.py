@@ -194,5 +194,5 @@ def test_codes_declared_missing_do_not_vanish_in_silence(tmp_path):
         tmp_path / "a.sav", keys=["age", "sex"], bands={"age": [0, 30, 50]}, missing="category"
     )
 
-    with pytest.warns(FormatWarning, match="Column 'age' now holds bands and loses"):
+    with pytest.warns(FormatWarning, match="Column 'age' was recoded and loses"):
         sample.write(tmp_path / "b.sav")

@@ -27,7 +27,7 @@ from maskmeter.evidence.settings import Settings
 from maskmeter.evidence.wording import NOT_ASSESSED, verdict
 from maskmeter.page import Beside, Figure, Fold, Table
 from maskmeter.plan import Plan
-from maskmeter.riskutility.finding import Target
+from maskmeter.risk.target import Target
 from maskmeter.studies.demo import run_demo
 
 KEYS = ["lad", "sex", "age", "ethnicity"]

@@ -19,7 +19,7 @@ from maskmeter.evidence.public import Policy, public_sections, public_top
 from maskmeter.evidence.sections import sections
 from maskmeter.loss.formulas import hellinger
 from maskmeter.page import Beside, Figure, Fold, Section, Table
-from maskmeter.riskutility.finding import Target
+from maskmeter.risk.target import Target
 
 SMALLEST = 10
 WORLDS = 50

@@ -12,7 +12,7 @@ import pytest
 import maskmeter as mm
 from maskmeter.errors import MissingValuesError, without_warnings
 from maskmeter.plurals import counted, plural
-from maskmeter.riskutility.finding import Target
+from maskmeter.risk.target import Target
 
 SOURCE = Path(mm.__file__).parent
 OFTEN_ONE = "records|terms|matches|strata|columns|releases|models|files|parameters|uniques|tables|keys|sets|values|units"

@@ -9,15 +9,17 @@ import warnings
 from decimal import Decimal
 from pathlib import Path
 
-import narwhals.stable.v2 as nw
 import polars as pl
 import pyreadstat
 import pytest
 
 import maskmeter as mm
 from formats.files import survey, write_spss, write_stata
-from maskmeter import files, formats
+from maskmeter import files
+from maskmeter.data.source import Source
+from maskmeter.formats import format_of
 from maskmeter.formats.codebook import Codebook, Variable
+from maskmeter.formats.conversion import lost
 
 SECRET = "secret-value"
 PEOPLE = pl.DataFrame({"sex": ["f", "m"] * 200, "note": [SECRET] * 400})
@@ -220,10 +222,10 @@ def test_exact_decimals_become_numbers(ending, tmp_path):
 def test_labels_that_are_too_long_are_cut_and_that_is_said(ending, size, tmp_path):
     long = "ä" * 100
     book = Codebook((Variable("sex", long, ((1, long), (2, "m"))),), file_label=long)
-    frame = nw.from_native(pl.DataFrame({"sex": [1, 2]}), eager_only=True)
+    source = Source.of(pl.DataFrame({"sex": [1, 2]}), codebook=book)
     told = {".dta": "2 are cut", ".sav": "2 are cut", ".xpt": "1 is cut"}[ending]
     with pytest.warns(mm.MaskmeterWarning, match=told):
-        formats.write(frame, tmp_path / f"b{ending}", book)
+        source.write_with(tmp_path / f"b{ending}", ())
 
     label = mm.read(tmp_path / f"b{ending}", keys=["sex"]).label("sex")
     assert label == long[:size]
@@ -267,11 +269,11 @@ class TestLosses:
     )
 
     def lost(self, source, target):
-        return " ".join(formats.losses(self.book, Path(f"a{source}"), Path(f"b{target}")))
+        return " ".join(lost(self.book, format_of(f"a{source}"), format_of(f"b{target}")))
 
     def test_a_file_of_the_same_format_loses_nothing(self):
         for ending in (".csv", ".sav", ".zsav", ".dta", ".xlsx"):
-            assert self.lost(ending, ending) == ""
+            assert format_of(f"a{ending}").copies(Path(f"a{ending}"), Path(f"b{ending}"))
 
     def test_text_keeps_codes_only(self):
         told = self.lost(".sav", ".csv")
@@ -299,17 +301,17 @@ class TestLosses:
         told = {}
         for shown in ("%tc", "%-tcDD", "%tC", "%td"):
             book = Codebook((Variable("at", format=shown),))
-            told[shown] = formats.losses(book, Path("a.dta"), Path("b.csv"))
-        lost = "CSV cannot store display formats for times; 1 column loses them."
-        assert told == {"%tc": (), "%-tcDD": (), "%tC": (lost,), "%td": ()}
+            told[shown] = lost(book, format_of("a.dta"), format_of("b.csv"))
+        said = "CSV cannot store display formats for times; 1 column loses them."
+        assert told == {"%tc": (), "%-tcDD": (), "%tC": (said,), "%td": ()}
         tagged = Codebook((Variable("at", format="%td", tagged=True),))
-        assert formats.losses(tagged, Path("a.dta"), Path("b.csv")) == (lost,)
+        assert lost(tagged, format_of("a.dta"), format_of("b.csv")) == (said,)
 
     def test_bands_make_a_file_anew(self):
         book = self.book.recode("sex")
-        assert "was rebuilt" in " ".join(formats.losses(book, Path("a.sav"), Path("b.sav")))
-        (said,) = formats.losses(book, Path("a.csv"), Path("b.csv"))
-        assert said == "Column 'sex' now holds bands and loses its missing-value declarations."
+        assert "was rebuilt" in " ".join(lost(book, format_of("a.sav"), format_of("b.sav")))
+        (said,) = book.left_out
+        assert said == "Column 'sex' was recoded and loses its missing-value declarations."
 
 
 @pytest.mark.parametrize("target", [".csv", ".parquet", ".arrow", ".xlsx", ".dta", ".sav"])

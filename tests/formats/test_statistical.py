@@ -235,13 +235,13 @@ def test_texts_that_stata_keeps_apart_from_its_records_can_be_swapped(tmp_path):
     frame = pl.DataFrame({"town": ["x" * 3000, "y"] * 20, "n": range(40)})
     pyreadstat.write_dta(frame, tmp_path / "a.dta")
     release = mm.Swap("town", 0.5).apply(mm.read(tmp_path / "a.dta", keys=["town"]), rng=1)
-    release.write(tmp_path / "b.dta")
-    (before, told), (after, told_now) = found(tmp_path / "a.dta"), found(tmp_path / "b.dta")
+    with pytest.warns(mm.MaskmeterWarning, match="was rebuilt"):
+        release.write(tmp_path / "b.dta")
+    (before, _), (after, _) = found(tmp_path / "a.dta"), found(tmp_path / "b.dta")
 
     moved = [one != other for one, other in zip(before["town"], after["town"], strict=True)]
     assert moved == release.changed.tolist()
     assert before["n"] == after["n"]
-    assert differing(told, told_now) == []
 
 
 def long_texts(path):
@@ -265,7 +265,8 @@ def test_the_texts_that_stata_numbers_by_their_records_do_not_tell_who_held_them
     sample = mm.read(tmp_path / "a.dta", keys=["town"])
     codes = sample.codes.copy()
     codes[codes == 3] = 5  # a text that nobody holds any more
-    sample.with_codes(codes[::-1]).write(tmp_path / "b.dta")
+    with pytest.warns(mm.MaskmeterWarning, match="was rebuilt"):
+        sample.with_codes(codes[::-1]).write(tmp_path / "b.dta")
     values, _ = found(tmp_path / "b.dta")
 
     wanted = [towns[5] if town == towns[3] else town for town in reversed(towns)]
@@ -277,7 +278,8 @@ def test_the_texts_that_stata_numbers_by_their_records_do_not_tell_who_held_them
         assert text in (values["town"][row - 1], values["other"][row - 1])
     assert len(held) == 9 + 2
     again = mm.read(tmp_path / "b.dta", keys=["town"])
-    again.with_codes(again.codes[::-1]).write(tmp_path / "c.dta")
+    with pytest.warns(mm.MaskmeterWarning, match="was rebuilt"):
+        again.with_codes(again.codes[::-1]).write(tmp_path / "c.dta")
     assert found(tmp_path / "c.dta")[0]["town"] == wanted[::-1]
 
 

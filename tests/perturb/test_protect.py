@@ -345,7 +345,7 @@ def test_nothing_that_holds_data_shows_it():
     )
     release = mm.Swap("k", 0.2, within=("g",)).apply(sample, rng=1)
     corrected = mm.correct_counts(mm.Pram("k", 0.9).apply(sample, rng=1), "k")
-    shown = [sample.origin, release, release.reported, release.provenance, corrected]
+    shown = [sample.source, release, release.reported, release.provenance, corrected]
 
     assert not any("secret" in repr(one) for one in shown)
 

@@ -11,19 +11,20 @@ from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import is_number, shown
-from maskmeter.data.frames import Opened
+from maskmeter.data.frames import new_categories
 from maskmeter.data.keys import Key, KeySpace
 from maskmeter.data.numeric import parsed
 from maskmeter.errors import CategoryError, InputError, ManyCategoriesWarning
 from maskmeter.formats.codebook import Codebook
-from maskmeter.formats.statistical import number_of, plain
+from maskmeter.formats.format import Header
+from maskmeter.formats.numbers import number_in, numbers_in, plain
+from maskmeter.formats.statistical import is_tagged
 from maskmeter.plurals import counted, plural
 
-_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)?([.,]\d*)?(e[+-]?\d+)?")
+_CODE = re.compile(r"[+-]?0\d")
 
 Bands: TypeAlias = "Mapping[str, Sequence[float]]"
 
@@ -84,7 +85,7 @@ def band_texts(bounds: Sequence[float]) -> list[str]:
 def banded(
     frame: nw.DataFrame[Any],
     bands: dict[str, list[float]],
-    source: Opened,
+    header: Header,
     rows: NDArray[np.int64] | None = None,
 ) -> nw.DataFrame[Any]:
     """Return a frame in which some columns of numbers hold the bands these fall in, in order.
@@ -94,8 +95,8 @@ def banded(
     """
     weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
     for name, bounds in bands.items():
-        numbers = _numbers(frame[name], source)
-        for low, high in source.codebook[name].missing:
+        numbers = _numbers(frame[name], header)
+        for low, high in header.codebook[name].missing:
             if not isinstance(low, str) and not isinstance(high, str):
                 numbers = np.where((numbers >= low) & (numbers <= high), np.nan, numbers)
         present = ~np.isnan(numbers)
@@ -114,21 +115,20 @@ def banded(
             )
         texts = band_texts(bounds)
         place = np.searchsorted(bounds, np.where(present, numbers, bounds[0]), side="right") - 1
-        values = [texts[at] if there else None for at, there in zip(place, present, strict=True)]
-        frame = frame.with_columns(_ordered(name, values, texts, frame))
+        made = new_categories(name, [*texts, None], like=frame)
+        frame = frame.with_columns(made[np.where(present, place, len(texts))])
     return frame
 
 
-def _numbers(column: nw.Series[Any], source: Opened) -> NDArray[np.float64]:
+def _numbers(column: nw.Series[Any], header: Header) -> NDArray[np.float64]:
     """Return the numbers of a column, NaN where missing; text must stand for numbers."""
     name, absent = column.name, int(column.is_null().sum())
     if column.dtype.is_numeric():
         return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
-    if source.codebook[name].tagged:
-        numbers = [number_of(text) for text in column.to_list()]
-        return np.array([np.nan if one is None else one for one in numbers])
+    if is_tagged(column.dtype):
+        return numbers_in(column.cast(nw.String).to_polars()).fill_null(np.nan).to_numpy()
     if column.dtype == nw.String:
-        parsed_numbers = parsed(column, source.dialect)
+        parsed_numbers = parsed(column, header.dialect)
         wrong = int(np.isnan(parsed_numbers).sum()) - absent
         if not wrong:
             return parsed_numbers
@@ -140,18 +140,6 @@ def _numbers(column: nw.Series[Any], source: Opened) -> NDArray[np.float64]:
     raise CategoryError(f"Column {name!r} cannot be put into bands: it holds {kind}, not numbers.")
 
 
-def _ordered(
-    name: str, values: list[str | None], texts: list[str], frame: nw.DataFrame[Any]
-) -> nw.Series[Any]:
-    """Return texts with their declared order, as the kind of a frame."""
-    if frame.implementation.is_pyarrow():  # its kind of declared order is not one of narwhals
-        arrow = pl.Series(name, values, dtype=pl.Enum(texts)).to_arrow()
-        table = frame.to_native().append_column("", [arrow])
-        ordered: nw.Series[Any] = nw.from_native(table.column(-1), series_only=True)
-        return ordered.alias(name)
-    return nw.new_series(name, values, nw.Enum(texts), backend=frame.implementation)
-
-
 def _of_numbers(categories: Sequence[object]) -> bool:
     """Return True for texts that are numbers; "007" is a code.
 
@@ -159,7 +147,7 @@ def _of_numbers(categories: Sequence[object]) -> bool:
     (True, False, False)
     """
     texts = [str(one).strip() for one in categories if one is not None]
-    return all(map(_NUMBER.fullmatch, texts))
+    return all(number_in(text) is not None and not _CODE.match(text) for text in texts)
 
 
 MANY = 120  # single years of age are fewer

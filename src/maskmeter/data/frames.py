@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from importlib import import_module
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import narwhals.stable.v2 as nw
@@ -15,19 +15,16 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.exceptions import PanicException
 
-from maskmeter import formats
 from maskmeter.checks import check_distinct
 from maskmeter.data.keys import Codes, Key, KeySpace, names_in
 from maskmeter.errors import (
     CategoryError,
-    ColumnNotFoundError,
     InputError,
+    MaskmeterError,
     MissingValuesError,
 )
-from maskmeter.formats.category_order import declared
-from maskmeter.formats.codebook import EMPTY, Codebook
-from maskmeter.formats.csv_dialect import Dialect
-from maskmeter.formats.rebuild import rebuild_values
+from maskmeter.formats.columnar import declared, rebuild_values
+from maskmeter.formats.replacement import Replacement
 from maskmeter.plurals import counted, plural
 
 Missing = Literal["refuse", "category"]
@@ -36,100 +33,29 @@ Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
 T = TypeVar("T")
 
-COUNT = "maskmeter: number of rows"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Opened:
-    """A source of records: a frame of any kind, with the file behind it if there is one."""
+class Column:
+    """A column as categories and the code of each record; None is a missing value."""
 
-    frame: Frame
-    path: Path | None = None
-    file: formats.Scanned | None = None
-
-    @property
-    def named(self) -> bool:
-        """False when the column names may be values of a record."""
-        return self.file is None or self.file.named
+    categories: tuple[Hashable, ...]
+    codes: NDArray[np.integer]
 
     @property
-    def codebook(self) -> Codebook:
-        """What the file says of its columns."""
-        return EMPTY if self.file is None else self.file.codebook
-
-    @property
-    def dialect(self) -> Dialect:
-        """How the file's text is written."""
-        return (self.file and self.file.dialect) or Dialect()
-
-    def load(self) -> nw.DataFrame[Any]:
-        """Return an eager frame: the user's own kind, Polars for files and lazy engines."""
-        if isinstance(self.frame, nw.DataFrame):
-            # What the user does to their frame later is no concern of ours.
-            return self.frame.clone()
-        return self._collected(self.frame)
-
-    def grouped(self, names: Sequence[str]) -> nw.DataFrame[Any]:
-        """Return the distinct combinations of columns with their number of rows, under COUNT.
-
-        The rows themselves stay in the engine that holds them.
-        """
-        return self._collected(
-            _careful(lambda: self.frame.group_by(list(names)).agg(nw.len().alias(COUNT)))
-        )
-
-    def check_columns(self, keys: Sequence[str | Key]) -> list[str]:
-        """Return the names of the keys, which must be columns."""
-        names, columns = [_name(key) for key in keys], self.columns
-        listed = self.file is None or self.file.listed
-        for name in names:
-            if name not in columns:
-                raise ColumnNotFoundError(name, columns, listed=listed, named=self.named)
-            if not name or name == "*" or (name.startswith("^") and name.endswith("$")):
-                raise InputError(
-                    f"Rename the column {name!r}: data frames read this name as a pattern."
-                )
-        return names
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return _careful(lambda: self.frame.collect_schema().names(), self._unusable)
-
-    @property
-    def _unusable(self) -> str:
-        """The message for columns of types that maskmeter does not support."""
-        if self.path is None:
-            return _UNUSABLE
-        return (
-            f"Cannot read {self.path.name!r}: a column has a type that maskmeter does not support."
-        )
-
-    def _collected(self, frame: Frame) -> nw.DataFrame[Any]:
-        if isinstance(frame, nw.DataFrame):
-            return frame
-        native = nw.to_native(frame)
-        if self.path is not None:
-            return nw.from_native(formats.collect(native, self.path))
-        if isinstance(native, pl.LazyFrame):
-            return nw.from_native(_careful(lambda: native.collect(engine="streaming")))
-        return _careful(lambda: frame.collect(backend="polars"))
+    def used(self) -> int:
+        """Number of categories that records have."""
+        return int(np.count_nonzero(np.bincount(self.codes)))
 
 
-def load(source: Any) -> nw.DataFrame[Any]:
-    """Return any source as an eager frame: the user's own kind, Polars for files and lazy engines."""
-    return opened(source).load()
-
-
-def listed_keys(keys: Keys, source: Opened) -> list[str | Key]:
+def listed_keys(keys: Keys, columns: Sequence[str]) -> list[str | Key]:
     """Return keys as a list of names or Key objects, whatever they were given as.
 
-    Text names a column of the source, or several with commas between them.
+    Text names a column, or several with commas between them.
     """
     keys = getattr(keys, "space", keys)  # a population or a sample lends its keys
     if isinstance(keys, KeySpace):
         return list(keys.keys)
-    keys = names_in(keys, source.columns) if isinstance(keys, str) else keys
+    keys = names_in(keys, columns) if isinstance(keys, str) else keys
     if isinstance(keys, Key):
         raise InputError(f"`keys` must be a list: write keys=[{keys!r}].")
     try:
@@ -140,15 +66,16 @@ def listed_keys(keys: Keys, source: Opened) -> list[str | Key]:
         raise InputError(
             '`keys` must be a list of column names or mm.Key objects, or text such as "age,sex".'
         )
-    names = [_name(key) for key in listed]
+    names = key_names(listed)
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         raise InputError(f"`keys` names {repeated!r} more than once. Name each key once.")
     return listed
 
 
-def _name(key: str | Key) -> str:
-    return key if isinstance(key, str) else key.name
+def key_names(keys: Sequence[str | Key]) -> list[str]:
+    """Return the names of keys."""
+    return [key if isinstance(key, str) else key.name for key in keys]
 
 
 def encode(
@@ -184,49 +111,81 @@ def decode(space: KeySpace, codes: Codes) -> nw.DataFrame[Any]:
     return nw.from_dict(columns)
 
 
-def decode_into(
-    records: nw.DataFrame[Any],
-    space: KeySpace,
-    codes: Codes,
-    *,
-    like: tuple[nw.DataFrame[Any], Codes],
-) -> nw.DataFrame[Any]:
-    """Return records of the user's frame with other key values, of the types in `like`.
+def replace_values(column: nw.Series[Any], one: Replacement) -> nw.Series[Any]:
+    """Return the values that replace those of a column, of its very type, and nothing else of it.
 
-    `like` is a frame with the codes of its rows. The index of a pandas user stays with the records:
-    narwhals puts columns into a frame row by row, whatever index they come with.
+    Each category that is wanted is taken from the first row that has it and made anew.
     """
-    frame, known = like
-    columns = [
-        _alike(key, codes[:, position].astype(np.int64), frame[key.name], known[:, position])
-        for position, key in enumerate(space.keys)
-    ]
-    return records.with_columns(*columns)
-
-
-def _alike(key: Key, wanted: Codes, column: nw.Series[Any], codes: Codes) -> nw.Series[Any]:
-    """Return category values of the very type of a column, and nothing else of that column.
-
-    Each category that is wanted is taken from one of the column's rows and made anew.
-    """
-    row = np.full(key.size, -1)
-    row[codes] = np.arange(len(codes))
-    held = np.bincount(wanted, minlength=key.size) > 0
-    place = (held.cumsum() - 1)[wanted]
-    if (row[held] >= 0).all():
-        return rebuild_values(column[row[held]])[place]
+    held = np.bincount(one.codes, minlength=len(one.values)) > 0
+    place = (held.cumsum() - 1)[one.codes]
+    rows = one.donors[held]
+    if (rows >= 0).all():
+        return rebuild_values(column[rows])[place]
+    if one.recoded:
+        return new_categories(one.column, one.values, like=column)[one.codes]
 
     # Some category is not in the column: make its value, in a wider type if it does not fit.
-    made = [value for value, kept in zip(key.categories, held, strict=True) if kept]
+    made = [value for value, kept in zip(one.values, held, strict=True) if kept]
     for kind in (column.dtype, None):
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")  # what does not fit is checked below
-            values = nw.new_series(key.name, made, kind, backend=column.implementation)
+            values = nw.new_series(one.column, made, kind, backend=column.implementation)
             if values.null_count() == made.count(None):
                 return values[place]
     raise InputError(
-        f"The type of column {key.name!r} cannot store all categories of its key. Convert it to text."
+        f"The type of column {one.column!r} cannot store all categories of its key. Convert it to text."
     )
+
+
+def new_categories(
+    name: str, categories: Sequence[Hashable], *, like: nw.Series[Any] | nw.DataFrame[Any]
+) -> nw.Series[Any]:
+    """Return the values of new categories, texts in declared order, in the kind of frame of `like`.
+
+    >>> like = nw.from_native(pl.DataFrame({"age": [3, 40]}))
+    >>> new_categories("age", ["0-15", "16+", None], like=like).to_list()
+    ['0-15', '16+', None]
+    """
+    texts = [value for value in categories if value is not None]
+    backend = like.implementation
+    if not all(isinstance(value, str) for value in texts):
+        return nw.new_series(name, list(categories), backend=backend)
+    if not backend.is_pyarrow():
+        return nw.new_series(name, list(categories), nw.Enum(texts), backend=backend)  # type: ignore[arg-type]
+    # Arrow's kind of declared order is not one of narwhals.
+    arrow = pl.Series(name, categories, dtype=pl.Enum(texts)).to_arrow()  # type: ignore[arg-type]
+    made = import_module("pyarrow").chunked_array([arrow])
+    ordered: nw.Series[Any] = nw.from_native(made, series_only=True)
+    return ordered.alias(name)
+
+
+def encode_column(frame: nw.DataFrame[Any], name: str) -> Column:
+    """Return the categories of a column, in declared order if it has one, and each record's code."""
+    try:
+        space, codes = encode(frame, [name], missing="category")
+    except MaskmeterError:  # one category, or types that do not sort
+        return _encode_values(name, frame[name].to_list())
+    return Column(space.keys[0].categories, codes[:, 0])
+
+
+def _encode_values(name: str, values: list[Any]) -> Column:
+    if not all(isinstance(value, Hashable) for value in values):
+        raise InputError(f"Column {name!r} must hold text, numbers, dates or booleans, not lists.")
+    categories = list(dict.fromkeys(values))
+    try:
+        categories.sort(key=lambda value: (value is None, value))
+    except TypeError:  # numbers and texts in one column, say
+        categories.sort(key=str)
+    place = {value: code for code, value in enumerate(categories)}
+    return Column(tuple(categories), np.array([place[value] for value in values], dtype=np.int64))
+
+
+def distinct(column: nw.Series[Any]) -> float:
+    """Return the number of distinct values, infinite for lists and the like."""
+    try:
+        return int(column.n_unique())
+    except Exception:  # noqa: BLE001 - engines refuse such columns in their own ways
+        return np.inf
 
 
 def new_frame(columns: dict[str, NDArray[Any]], *, like: nw.DataFrame[Any]) -> dict[str, Any]:
@@ -235,17 +194,7 @@ def new_frame(columns: dict[str, NDArray[Any]], *, like: nw.DataFrame[Any]) -> d
     return {name: nw.new_series(name, values, backend=backend) for name, values in columns.items()}
 
 
-def opened(source: Any, dialect: Dialect | None = None) -> Opened:
-    """Return any source of records, not yet read where that can wait."""
-    if isinstance(source, str | Path):
-        path = Path(source).expanduser()
-        file = formats.scan(path, dialect)
-        # The working directory may change before a copy of the file is written.
-        return Opened(nw.from_native(file.frame), path.absolute(), file)
-    return Opened(_framed(source))
-
-
-def _framed(source: Any) -> Frame:
+def as_frame(source: Any) -> Frame:
     """Return a frame of any kind as one of narwhals."""
     try:
         frame: Frame = nw.from_native(source)
@@ -273,7 +222,7 @@ _UNUSABLE = (
 )
 
 
-def _careful(action: Callable[[], T], message: str = _UNUSABLE) -> T:
+def careful(action: Callable[[], T], message: str = _UNUSABLE) -> T:
     """Return what an action on a frame gives; what the engine says may quote a record."""
     try:
         return action()
@@ -285,7 +234,7 @@ def _encoded(
     frame: nw.DataFrame[Any], key: str | Key, *, missing: Missing, rows: NDArray[np.int64]
 ) -> tuple[Key, NDArray[np.int64]]:
     """Return one key and the codes of its column."""
-    name = _name(key)
+    (name,) = key_names([key])
     column = frame[name]
     if column.dtype.is_float():
         column = column.fill_nan(None)
@@ -295,8 +244,8 @@ def _encoded(
         raise MissingValuesError(name, missing=lacking, records=records)
     present = column.drop_nulls()
     nested = f"Column {name!r} cannot be a key: it must hold text, numbers, dates or booleans."
-    distinct = _careful(present.unique, nested)
-    observed = _careful(distinct.to_list, nested)
+    distinct = careful(present.unique, nested)
+    observed = careful(distinct.to_list, nested)
     if column.dtype.is_temporal() and len(set(observed)) < len(distinct):
         raise CategoryError(
             f"Column {name!r} holds times finer than a microsecond. Round them first."
@@ -337,11 +286,11 @@ def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArra
         return column.replace_strict(observed, known, return_dtype=nw.Int64).to_numpy()
     except Exception:  # noqa: BLE001 - some engines cannot match some types: do it value by value
         table = dict(zip(observed, known, strict=True))
-        return _careful(lambda: np.array([table[value] for value in column.to_list()]))
+        return careful(lambda: np.array([table[value] for value in column.to_list()]))
 
 
 def _sorted(values: list[Any], name: str, nested: str) -> list[Hashable]:
-    distinct = _careful(lambda: list(dict.fromkeys(values)), nested)  # 0.0 and -0.0 are one value
+    distinct = careful(lambda: list(dict.fromkeys(values)), nested)  # 0.0 and -0.0 are one value
     try:
         return sorted(distinct)
     except TypeError:

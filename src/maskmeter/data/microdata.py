@@ -12,22 +12,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter import formats
-from maskmeter.checks import check_choice, check_fraction, locked, shown
-from maskmeter.data.bands import Bands, banded, check_bands, warn_if_many
+from maskmeter.checks import check_fraction, locked, shown
 from maskmeter.data.frames import (
-    Keys,
-    Missing,
+    Column,
     decode,
-    decode_into,
-    encode,
-    listed_keys,
     new_frame,
-    opened,
 )
 from maskmeter.data.keys import Codes, InCells, KeySpace, check_codes
-from maskmeter.data.numeric import check_weights, named_weights
-from maskmeter.data.origin import Origin, file_hash, warn_if_sorted
+from maskmeter.data.numeric import check_weights
+from maskmeter.data.source import Source, file_hash
 from maskmeter.data.varying import By, seen_fraction
 from maskmeter.errors import (
     ColumnNotFoundError,
@@ -35,7 +28,8 @@ from maskmeter.errors import (
     WeightError,
 )
 from maskmeter.formats.codebook import EMPTY, Codebook
-from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.formats.format import Header
+from maskmeter.formats.replacement import Replacement
 from maskmeter.plurals import counted, plural
 
 
@@ -59,8 +53,12 @@ class Microdata(InCells):
     codes: Codes
     fraction: float | By[float] | None = None
     weights: NDArray[np.float64] | None = None
-    origin: Origin | None = field(default=None, repr=False)
     codebook: Codebook = field(default=EMPTY, repr=False)
+    source: Source | None = field(default=None, repr=False)
+    source_codes: Codes | None = field(default=None, repr=False)  # as they stand in the source
+    reading: tuple[tuple[str, Any], ...] = field(default=(), repr=False)  # how the file was read
+    whole: bool = field(default=True, repr=False)  # False when some keys were left out
+    rows: NDArray[np.int64] | None = field(default=None, repr=False)  # of the source, if not all
 
     def __post_init__(self) -> None:
         """Check the codes and the sampling, and make the arrays read-only."""
@@ -139,14 +137,21 @@ class Microdata(InCells):
         if isinstance(fraction, By):
             pi = self.inclusion(self.codes)
             fraction = seen_fraction(fraction, names, space=self.space, codes=self.codes, pi=pi)
-        origin = None if self.origin is None else self.origin.part(columns)
-        codes = self.codes[:, columns]
-        return Microdata(space, codes, fraction, self.weights, origin, self.codebook)
+        before = None if self.source_codes is None else self.source_codes[:, columns]
+        return replace(
+            self,
+            space=space,
+            codes=self.codes[:, columns],
+            fraction=fraction,
+            source_codes=before,
+            whole=False,
+        )
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> Microdata:
+    def take(self, rows: NDArray[np.int64]) -> Microdata:
         """Return some of the records, sampled as all of them were."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, codes=self.codes[rows], weights=weights, origin=None)
+        held = rows if self.rows is None else self.rows[rows]
+        return replace(self, codes=self.codes[rows], weights=weights, rows=held)
 
     def label(self, column: str) -> str:
         """Return the label that the file gives a column, or the column's name.
@@ -172,30 +177,51 @@ class Microdata(InCells):
         """
         return self.codebook.value_label(key, category)
 
-    def column(self, name: str) -> list[Any]:
-        """Return a column of the user's file, a value for each record, none of them missing."""
+    @property
+    def path(self) -> Path | None:
+        """The file that the records came from, if there is one and it can be written again."""
+        return self.source.path if self.source is not None and self.whole else None
+
+    def column(self, name: str) -> Column:
+        """Return the categories of a key or of another column, and the code of each record."""
+        if name in self.space.names:
+            position = self.space.index(name)
+            return Column(self.space.keys[position].categories, self.codes[:, position])
+        if self.source is not None and name in self.source.names:
+            return self._in_source(self.source, name)
+        others = () if self.source is None else self.source.names
+        columns = tuple(dict.fromkeys((*self.space.names, *others)))
+        header = Header(columns) if self.source is None else self.source.header
+        raise ColumnNotFoundError(name, columns, named=header.named, listed=header.listed)
+
+    def _in_source(self, source: Source, name: str) -> Column:
+        """Return a column as it stands in the source, of the records held here."""
+        column = source.encode([name])[name]
+        return column if self.rows is None else replace(column, codes=column.codes[self.rows])
+
+    def groups(self, name: str) -> NDArray[np.int64]:
+        """Return the number of each record's group, in order of appearance; none may be missing.
+
+        `name` is the column that tells groups apart, such as households.
+        """
         if not isinstance(name, str):
             raise InputError(f"Give the name of a column, not {shown(name)}.")
-        if self.origin is None:
+        if self.source is None:
             raise InputError(
                 f"These records do not come from a file or data frame, so they have no column {name!r}."
             )
-        frame = self.origin.frame
-        if name not in frame.columns:
-            named, listed = self.origin.named, self.origin.listed
-            raise ColumnNotFoundError(name, frame.columns, named=named, listed=listed)
-        values = list(frame[name].to_list())
-        missing = sum(value is None or value != value for value in values)  # noqa: PLR0124 - NaN
+        if name not in self.source.names:
+            raise self.source.not_found(name)
+        column = self._in_source(self.source, name)
+        absent = [value is None or value != value for value in column.categories]  # noqa: PLR0124 - NaN
+        missing = int(np.array(absent)[column.codes].sum())
         if missing:
             raise InputError(
                 f"{missing:,} of {counted(len(self), 'record')} {plural(missing, 'has', 'have')} no value"
                 f" for {name!r}. Recode or drop {plural(missing, 'it', 'them')} first."
             )
-        if not all(isinstance(value, Hashable) for value in values):
-            raise InputError(
-                f"Column {name!r} must hold text, numbers, dates or booleans, not lists."
-            )
-        return values
+        _, first, number = np.unique(column.codes, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[number]
 
     def inclusion(self, codes: Codes) -> NDArray[np.float64]:
         """Return the inclusion probability pi_j of each cell.
@@ -220,9 +246,9 @@ class Microdata(InCells):
 
         A pandas frame keeps its index.
 
-        >>> import polars as pl
+        >>> import polars as pl, maskmeter as mm
         >>> people = pl.DataFrame({"sex": ["f", "m"], "age": [30, 40]})
-        >>> read(people, keys=["sex"]).to_frame().equals(people)
+        >>> mm.read(people, keys=["sex"]).to_frame().equals(people)
         True
         """
         return self._records().to_native()
@@ -244,22 +270,21 @@ class Microdata(InCells):
 
         The frame is of the user's kind. In pandas its index is 0, 1, ...: a group is no record.
         """
-        if self.origin is None or name in after:
+        if self.source is None or name in after:
             raise InputError(
                 f"The result has a column {name!r} of its own. Rename your column of that name."
             )
-        kept = nw.maybe_reset_index(self.origin.frame.select(name)[rows])
+        held = rows if self.rows is None else self.rows[rows]
+        kept = nw.maybe_reset_index(self.source.columns([name])[held])
         return kept.with_columns(*new_frame(after, like=kept).values()).to_native()
 
     def _records(self, rows: NDArray[np.int64] | None = None) -> nw.DataFrame[Any]:
         """Return the user's frame with the key values held here, or the keys of some of its rows."""
-        codes = self.codes if rows is None else self.codes[rows]
-        if self.origin is None:
-            return decode(self.space, codes)
-        frame = self.origin.frame
-        records = frame if rows is None and self.origin.whole else frame.select(*self.space.names)
-        records = records if rows is None else records[rows]
-        return decode_into(records, self.space, codes, like=(frame, self.origin.codes))
+        if self.source is None:
+            return decode(self.space, self.codes if rows is None else self.codes[rows])
+        names = self.source.names if rows is None and self.whole else self.space.names
+        held = self.rows if rows is None else rows if self.rows is None else self.rows[rows]
+        return self.source.records(self._replacements(rows), rows=held, names=names)
 
     def write(self, path: str | Path) -> None:
         """Write the user's columns with the key values held here, in the format of the ending.
@@ -268,38 +293,30 @@ class Microdata(InCells):
         byte for byte in delimited text, SPSS and Stata. Keys in bands are written as their bands.
         What another format cannot hold is said in a warning.
         """
-        origin = self.origin
-        path = formats.check_target(path, None if origin is None else origin.path)
-        frame = nw.from_native(self.to_frame(), eager_only=True)
-        if origin is not None:
-            warn_if_sorted(self.space, origin.codes, self.codes)
-        if origin is None or origin.source is None:
-            formats.write(frame, path, self.codebook)
-            return
-        changes = None
-        if formats.copies(self.codebook, origin.source.path, path):
-            origin.check_unchanged()
-            changes = self._changes(origin.codes)
-        formats.write(frame, path, self.codebook, source=origin.source, changes=changes)
+        if self.source is not None and self.whole:
+            self.source.write_with(path, self._replacements(), self.rows)
+        else:
+            Source.of(self.to_frame(), codebook=self.codebook).write_with(path, ())
 
-    def _changes(self, before: Codes) -> list[formats.Change]:
-        """Return the columns that are not as in the file; those of a key in bands never are."""
-        changes = []
-        for position, key in enumerate(self.space.keys):
-            now, then = self.codes[:, position].astype(np.int64), before[:, position]
-            recoded = key.name in self.codebook.recoded
-            donors = np.full(key.size, -1)
-            if not recoded:
-                donors[then[::-1]] = np.arange(len(then))[::-1]
-            if recoded or (now != then).any():
-                texts = tuple("" if value is None else str(value) for value in key.categories)
-                changes.append(formats.Change(key.name, now, texts, donors))
-        return changes
+    def _replacements(self, rows: NDArray[np.int64] | None = None) -> list[Replacement]:
+        """Return the columns of the keys, of all records or some."""
+        codes = self.codes if rows is None else self.codes[rows]
+        before = self.codes if self.source_codes is None else self.source_codes
+        return [
+            Replacement(
+                key.name,
+                codes[:, position].astype(np.int64),
+                key.categories,
+                before[:, position].astype(np.int64),
+                recoded=key.name in self.codebook.recoded,
+            )
+            for position, key in enumerate(self.space.keys)
+        ]
 
     def fingerprint(self) -> str:
         """Return a hash of the file the records came from, or of their keys if it was a frame."""
-        if self.origin is not None and self.origin.path is not None:
-            return file_hash(self.origin.check_unchanged())
+        if self.source is not None and self.path is not None:
+            return file_hash(self.source.check_unchanged())
         return self.key_hash()
 
     def key_hash(self) -> str:
@@ -307,74 +324,6 @@ class Microdata(InCells):
         digest = sha256(repr([(key.name, key.categories) for key in self.space.keys]).encode())
         digest.update(np.ascontiguousarray(self.codes.T).data)  # column after column
         return f"keys sha256 {digest.hexdigest()}"
-
-
-def read(
-    source: Any,
-    keys: Keys,
-    *,
-    fraction: float | By[float] | None = None,
-    weights: str | None = None,
-    missing: Missing = "refuse",
-    bands: Bands | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-) -> Microdata:
-    """Return the records of a file or a frame, with their keys as category codes.
-
-    Categories stand in their declared order where the column has one (a Polars Enum, an ordered
-    pandas Categorical), else sorted by value. A CSV holds text: "10" comes before "2" there, and
-    an empty field is missing. Codes of SPSS and Stata files stay codes, whatever their labels.
-
-    Parameters
-    ----------
-    source
-        A path to a file (delimited text, Parquet, Arrow, SPSS, Stata, SAS, Excel or R), or a data
-        frame (Polars, pandas, PyArrow, ...).
-    keys
-        Names of the columns an intruder could know: a list, or text such as "age,sex". Pass
-        `population.space` (or `Key` objects) to take the categories from elsewhere than from this
-        file.
-    fraction
-        The share of the population that was sampled; `mm.by(key, {...})` when it varies.
-    weights
-        The column of survey weights. Without `fraction`, the overall fraction is the number of
-        records over the sum of the weights; with both, `fraction` gives the inclusion
-        probabilities (per stratum, say) and the weights are used to fit models.
-    missing
-        "refuse" missing key values, or make them a "category".
-    bands
-        Lower bounds of the bands that keys of numbers are put into; the last band is open. A
-        written file holds the bands, not the numbers.
-    encoding, delimiter, decimal
-        How delimited text is written, where that cannot be found out: such as "cp1252", ";", ",".
-        An encoding is also heeded for SPSS, Stata and SAS files that name a wrong one.
-
-    >>> import polars as pl
-    >>> people = pl.DataFrame({"sex": ["f", "m", "m"], "age": [30, 40, 40]})
-    >>> read(people, keys=["sex", "age"], fraction=0.01)
-    Microdata(3 records, 1 unique on sex (2), age (2))
-    >>> read(people, keys=["age"], bands={"age": [0, 16, 35, 65]}).to_frame()["age"].to_list()
-    ['16-34', '35-64', '35-64']
-    """
-    check_choice(missing, Missing, name="missing")
-    given = opened(source, Dialect(encoding, delimiter, decimal))
-    listed = listed_keys(keys, given)
-    cut = check_bands(bands, given.check_columns(listed))
-    frame = banded(given.load(), cut, given)
-    space, codes = encode(frame, listed, missing=missing)
-    warn_if_many(frame, listed, space, given.codebook)
-    codes = locked(codes)
-    weighed = None if weights is None else named_weights(frame, weights, given)
-    codebook = given.codebook
-    for name in cut:
-        codebook = codebook.recode(name)
-    said = {"weights": weights, "encoding": encoding, "delimiter": delimiter, "decimal": decimal}
-    reading: dict[str, Any] = {name: text for name, text in said.items() if text is not None}
-    reading |= {"missing": missing, "bands": {name: list(bounds) for name, bounds in cut.items()}}
-    origin = replace(Origin.of(given, frame, codes), reading=tuple(reading.items()))
-    return Microdata(space, codes, fraction, weighed, origin, codebook)
 
 
 def check_microdata(data: object) -> None:

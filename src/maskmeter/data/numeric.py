@@ -9,15 +9,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskmeter.data.frames import Opened
 from maskmeter.errors import ColumnNotFoundError, InputError, WeightError
 from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.formats.format import Header
+from maskmeter.formats.numbers import numbers_in
 from maskmeter.plurals import counted, plural
 
 
-def named_weights(frame: nw.DataFrame[Any], column: str, given: Opened) -> NDArray[np.float64]:
+def named_weights(frame: nw.DataFrame[Any], column: str, header: Header) -> NDArray[np.float64]:
     """Return a column of weights; what is wrong with it is said under its name."""
-    weights = _numbers(frame, column, given)
+    weights = _numbers(frame, column, header)
     try:
         check_weights(weights, len(frame))
     except WeightError as error:
@@ -43,15 +44,15 @@ def check_weights(weights: NDArray[np.float64], records: int) -> None:
         )
 
 
-def _numbers(frame: nw.DataFrame[Any], name: str, source: Opened) -> NDArray[np.float64]:
+def _numbers(frame: nw.DataFrame[Any], name: str, header: Header) -> NDArray[np.float64]:
     """Return a column of numbers; what is missing or not a number is NaN."""
     if not isinstance(name, str):
         raise WeightError(f"`weights` must be the name of a column, not a {type(name).__name__}.")
     if name not in frame.columns:
-        raise ColumnNotFoundError(name, frame.columns, listed=False, named=source.named)
+        raise ColumnNotFoundError(name, header.names, listed=False, named=header.named)
     column = frame[name]
     if column.dtype == nw.String:
-        return parsed(column, source.dialect)
+        return parsed(column, header.dialect)
     if not column.dtype.is_numeric():
         kind = type(column.dtype).__name__
         raise WeightError(f"Column {name!r} cannot hold weights: it holds {kind}, not numbers.")
@@ -61,15 +62,15 @@ def _numbers(frame: nw.DataFrame[Any], name: str, source: Opened) -> NDArray[np.
 def parsed(column: nw.Series[Any], dialect: Dialect) -> NDArray[np.float64]:
     """Return the numbers that texts stand for; what is missing or not a number is NaN."""
     text = pl.Series(column.to_list(), dtype=pl.String).str.strip_chars()
-    if _decimal(text, column.name, dialect) == ",":
+    mark = _decimal(text, column.name, dialect)
+    if mark == ",":
         points = int(text.str.contains(".", literal=True).sum())
         if points:
             raise InputError(
                 f"{counted(points, 'value')} of {column.name!r} {plural(points, 'has', 'have')} a point, but the decimal mark is a"
                 ' comma (decimal=","). Remove points between thousands from the file.'
             )
-        text = text.str.replace(",", ".", literal=True)
-    return text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    return numbers_in(text, marks=mark).fill_null(np.nan).to_numpy()
 
 
 def _decimal(text: pl.Series, name: str, dialect: Dialect) -> str:

@@ -30,8 +30,18 @@ def recoded_records(data: Microdata, key: Key, group: Integers) -> Microdata:
     if isinstance(fraction, By) and key.name in fraction.keys:
         pi = data.inclusion(data.codes)
         fraction = averaged_fraction(fraction.keys, space=space, codes=codes, pi=pi)
-    book = data.codebook.recode(key.name)
-    return replace(data, space=space, codes=codes, fraction=fraction, codebook=book)
+    before = data.source_codes
+    if before is not None:
+        before = before.astype(np.int64)
+        before[:, position] = group[before[:, position]]
+    return replace(
+        data,
+        space=space,
+        codes=codes,
+        fraction=fraction,
+        codebook=data.codebook.recode(key.name),
+        source_codes=before,
+    )
 
 
 def recoded_counts(table: KeyTable, key: Key, group: Integers) -> KeyTable:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from maskmeter.checks import check_choice, locked
 from maskmeter.data.bands import Bands, banded, check_bands, warn_if_many
-from maskmeter.data.frames import COUNT, Keys, Missing, encode, listed_keys, opened
+from maskmeter.data.frames import Keys, Missing, encode, key_names, listed_keys
 from maskmeter.data.keys import CellNumbers, Codes, InCells, Key, KeySpace, check_codes
+from maskmeter.data.source import COUNT, Source
 from maskmeter.errors import InputError
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.plurals import counted
@@ -185,13 +186,13 @@ def count(
     KeyTable(3 units in 2 of 2 cells, keys sex)
     """
     check_choice(missing, Missing, name="missing")
-    given = opened(source, Dialect(encoding, delimiter, decimal))
-    listed = listed_keys(keys, given)
-    names = given.check_columns(listed)
+    given = Source.of(source, Dialect(encoding, delimiter, decimal))
+    listed = listed_keys(keys, given.names)
+    names = given.check_names(key_names(listed))
     cut = check_bands(bands, names)
-    groups = given.grouped(names)
+    groups = given.count(names)
     rows = groups[COUNT].to_numpy().astype(np.int64)
-    groups = banded(groups, cut, given, rows)
+    groups = banded(groups, cut, given.header, rows)
     space, codes = encode(groups, listed, missing=missing, rows=rows)
     warn_if_many(groups, listed, space, given.codebook)
     return KeyTable.of(space, codes, rows)

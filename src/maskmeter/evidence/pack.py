@@ -192,14 +192,14 @@ def _checked_folder(data: Release | Microdata, folder: str | Path, settings: Set
         if isinstance(data, Release)
         else (data, None, ())
     )
-    source = None if original.origin is None else original.origin.path
+    source = original.path
     check_pack(out, source, settings, release=files, seed=None if made is None else made.seed)
     return out
 
 
 def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Plan) -> Pack:
     """Return an assessment as the files of a pack: all of them are written, or none."""
-    source = None if found.original.origin is None else found.original.origin.path
+    source = found.original.path
     if not settings.invented:
         found = replace(found, private=check_seed(found.release))
     with all_or_none(folder, source) as unfinished:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from maskmeter.data.origin import file_hash
+from maskmeter.data.source import file_hash
 from maskmeter.errors import PlanError
 from maskmeter.perturb import Release
 from maskmeter.perturb.methods import StepPlan

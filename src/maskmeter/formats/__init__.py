@@ -1,52 +1,74 @@
-"""Readers and writers, one small module per family of formats; the family is chosen by the file's ending."""
+"""File formats: one `Format` for each family, chosen by the ending of a file's name."""
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import narwhals.stable.v2 as nw
 import polars as pl
 from polars.exceptions import PanicException
 
-from maskmeter.errors import FileError, FormatWarning, MaskmeterError, OptionalDependencyError
-from maskmeter.files import whole
-from maskmeter.formats import arrow, csv, excel, parquet, rds, sas, spss, stata
+from maskmeter.errors import FileError, MaskmeterError, OptionalDependencyError
+from maskmeter.formats import columnar, csv, excel, rds, sas, spss, stata
 from maskmeter.formats.codebook import Codebook
+from maskmeter.formats.conversion import lost, neutral, with_tags
 from maskmeter.formats.csv_dialect import Dialect
-from maskmeter.formats.neutral import neutral
-from maskmeter.formats.scanned import Change, Scanned, Source
-from maskmeter.formats.survival import lost
+from maskmeter.formats.format import Format, Header
+from maskmeter.formats.replacement import Replacement
 
 __all__ = [
-    "Change",
     "Dialect",
-    "Scanned",
-    "Source",
+    "Header",
+    "Replacement",
     "can_write",
     "check_target",
     "collect",
-    "copies",
-    "losses",
-    "scan",
+    "format_of",
+    "holds",
+    "read_header",
+    "read_rows",
     "write",
 ]
 
-_FAMILIES: dict[str, ModuleType] = {
-    ending: family
-    for family in (csv, parquet, arrow, spss, stata, sas, excel, rds)
-    for ending in family.ENDINGS
-}
+T = TypeVar("T")
+
+FORMATS = (
+    csv.FORMAT,
+    columnar.PARQUET,
+    columnar.ARROW,
+    spss.FORMAT,
+    stata.FORMAT,
+    sas.FORMAT,
+    excel.FORMAT,
+    rds.FORMAT,
+)
+_BY_ENDING = {ending: one for one in FORMATS for ending in one.endings}
 
 
-def scan(path: str | Path, dialect: Dialect | None = None) -> Scanned:
-    """Return a lazy frame over a file and what the file says of its columns."""
+def format_of(path: str | Path) -> Format:
+    """Return the format of a file, by the ending of its name.
+
+    >>> format_of("people.SAV")
+    Format(SPSS)
+    """
     path = Path(path)
+    found = _BY_ENDING.get(path.suffix.lower())
+    if found is None:
+        known = ", ".join(_BY_ENDING)
+        raise FileError(
+            f"Cannot tell the format of {path.name!r} from its extension. Known extensions:"
+            f" {known}."
+        )
+    return found
+
+
+def read_header(path: Path, dialect: Dialect | None = None) -> Header:
+    """Return what a file says of its columns, once the file was checked."""
     if path.is_dir():
         raise FileError(f"Cannot read {str(path)!r}: it is a folder. Give a file in it.")
-    family = _family(path)
+    read = format_of(path)
     if not path.is_file():
         raise FileError(f"Cannot read {str(path)!r}: there is no such file.")
     try:
@@ -56,26 +78,32 @@ def scan(path: str | Path, dialect: Dialect | None = None) -> Scanned:
         raise FileError(f"Cannot read {str(path)!r}: {error.strerror}.") from None
     if empty:
         raise FileError(f"Cannot read {path.name!r}: the file is empty.")
+    return _read(path, lambda: read.header(path, dialect or Dialect()))
+
+
+def read_rows(path: Path, header: Header, names: Sequence[str]) -> pl.LazyFrame:
+    """Return some columns of a file, not yet read where its format allows that."""
+    return _read(path, lambda: format_of(path).rows(path, header, names))
+
+
+def collect(frame: pl.LazyFrame, path: Path) -> pl.DataFrame:
+    """Return what a lazy frame over a file holds; the rows stream through and are not kept."""
+    options = format_of(path).optimizations
+    return _read(path, lambda: frame.collect(engine="streaming", optimizations=options))
+
+
+def _read(path: Path, action: Callable[[], T]) -> T:
+    """Return what an action on a file gives; what the reader says may quote a record."""
     try:
-        return family.scan(path, dialect or Dialect())  # type: ignore[no-any-return]
+        return action()
     except MaskmeterError:
         raise
     except ModuleNotFoundError as error:
         raise OptionalDependencyError(
             f"Cannot read {path.name!r}: {error.name} is not installed. Install it first."
         ) from None
-    except (Exception, PanicException):  # noqa: BLE001 - whatever the reader raises may quote a record
-        raise _unreadable(path) from None
-
-
-def collect(frame: pl.LazyFrame, path: str | Path) -> pl.DataFrame:
-    """Return what a lazy frame over a file holds; the rows stream through and are not kept."""
-    path = Path(path)
-    try:
-        options = getattr(_family(path), "OPTIMIZATIONS", pl.QueryOptFlags())
-        return frame.collect(engine="streaming", optimizations=options)
-    except (Exception, PanicException):  # noqa: BLE001 - whatever the reader raises may quote a record
-        raise _unreadable(path) from None
+    except (Exception, PanicException):  # noqa: BLE001 - see above; a panic is no Exception
+        raise FileError(f"Cannot read {path.name!r}: {format_of(path).advice}") from None
 
 
 def can_write(ending: str) -> bool:
@@ -84,15 +112,14 @@ def can_write(ending: str) -> bool:
     >>> can_write(".sav"), can_write(".rds")
     (True, False)
     """
-    return ending not in getattr(_family(Path(f"file{ending}")), "READ_ONLY", {})
+    return ending not in format_of(f"file{ending}").read_only
 
 
 def check_target(target: object, source: Path | None) -> Path:
     """Return where to write, if it can be written to and is not the file that was read."""
     if not isinstance(target, str | Path):
         raise FileError(f"Give the path of a file, not a {type(target).__name__}.")
-    ending = Path(target).suffix.lower()
-    refusal = getattr(_family(Path(target)), "READ_ONLY", {}).get(ending)
+    refusal = format_of(target).read_only.get(Path(target).suffix.lower())
     if refusal is not None:
         raise FileError(f"Cannot write {str(target)!r}: {refusal}")
     try:
@@ -109,56 +136,27 @@ def check_target(target: object, source: Path | None) -> Path:
     return path
 
 
-def losses(codebook: Codebook, source: Path | None, target: Path) -> tuple[str, ...]:
-    """Return what a file loses when it is written in the format of another ending, in sentences.
-
-    >>> from maskmeter.formats.codebook import Codebook, Variable
-    >>> book = Codebook((Variable("sex", values=((1, "Male"), (2, "Female"))),))
-    >>> losses(book, Path("people.sav"), Path("protected.csv"))
-    ('CSV cannot store value labels; 1 column loses them.',)
-    >>> losses(book, Path("people.sav"), Path("protected.sav"))
-    ()
-    """
-    if source is not None and copies(codebook, source, target):
-        return codebook.left_out
-    return lost(codebook, None if source is None else _family(source), _family(target))
-
-
 def write(
-    frame: nw.DataFrame[Any],
-    path: Path,
-    codebook: Codebook,
-    *,
-    source: Source | None = None,
-    changes: list[Change] | None = None,
-) -> None:
-    """Write a file, whole or not at all, and warn of what its format cannot hold.
+    frame: nw.DataFrame[Any], path: Path, codebook: Codebook, *, source: Path | None = None
+) -> tuple[str, ...]:
+    """Write a frame and return what its format cannot hold, in sentences.
 
-    With `changes`, which need a source that `copies`, only those columns differ from that file.
+    `source` is the file that the frame was read from.
     """
-    read, written = None if source is None else _family(source.path), _family(path)
-    copied = False
-    with whole(path) as unfinished:
-        if source is not None and changes is not None:
-            copied = written.rewrite(source, unfinished, changes)
-            # Cells are changed where they stand: a layout that was misunderstood shows here.
-            copied = copied and (
-                not hasattr(written, "REMADE") or _holds(written, unfinished, source, frame)
-            )
-        if not copied:
-            fit = (frame, codebook) if read is written else neutral(frame, codebook, read)
-            longest = getattr(written, "LONGEST", None)
-            written.write(fit[0], unfinished, longest.fitted(fit[1]) if longest else fit[1])
-    left = codebook.left_out if copied else lost(codebook, read, written)
-    if left:
-        message = f"Writing {path.name!r} loses information. {' '.join(left)}"
-        warnings.warn(message, FormatWarning, stacklevel=3)
+    read, written = None if source is None else format_of(source), format_of(path)
+    tagged = with_tags(codebook, frame)
+    fit, book = (frame, tagged) if read is written else neutral(frame, tagged, read)
+    assert written.write is not None  # noqa: S101 - see `check_target`
+    written.write(fit, path, written.longest.fitted(book) if written.longest else book)
+    return lost(tagged, read, written)
 
 
-def _holds(family: ModuleType, path: Path, source: Source, frame: nw.DataFrame[Any]) -> bool:
-    """Return True when a file holds the records that it was to hold."""
+def holds(path: Path, header: Header, frame: nw.DataFrame[Any]) -> bool:
+    """Return True when a file holds the records of a frame."""
+    read = format_of(path)
     try:
-        found = family.scan(path, source.dialect or Dialect()).frame.collect()
+        names = read.header(path, header.dialect).names
+        found = read.rows(path, header, names).collect()
     except Exception:  # noqa: BLE001 - a copy that cannot be read is none
         return False
     wanted = frame.to_polars()
@@ -170,27 +168,3 @@ def _holds(family: ModuleType, path: Path, source: Source, frame: nw.DataFrame[A
 def _plain(column: pl.Series) -> pl.Series:
     """Return a column without what depends on which values occur: whole numbers, ordered texts."""
     return column.cast(pl.Float64) if column.dtype.is_numeric() else column.cast(pl.String)
-
-
-def copies(codebook: Codebook, source: Path, target: Path) -> bool:
-    """Return True when a copy with other cells can be made, so that nothing is lost."""
-    family = _family(source)
-    if family is not _family(target) or not hasattr(family, "rewrite"):
-        return False
-    return bool(family.copies(codebook, source.suffix.lower(), target.suffix.lower()))
-
-
-def _unreadable(path: Path) -> FileError:
-    """Return the error for a file that its reader gave up on."""
-    return FileError(f"Cannot read {path.name!r}: {_family(path).ADVICE}")
-
-
-def _family(path: Path) -> ModuleType:
-    family = _FAMILIES.get(path.suffix.lower())
-    if family is None:
-        known = ", ".join(_FAMILIES)
-        raise FileError(
-            f"Cannot tell the format of {path.name!r} from its extension. Known extensions:"
-            f" {known}."
-        )
-    return family

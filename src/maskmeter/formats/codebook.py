@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
+from maskmeter.formats.numbers import number_in, plain
+
 Interval: TypeAlias = "tuple[float | str, float | str]"
 
 
@@ -33,12 +35,19 @@ class Variable:
         """The label of each labelled value."""
         return dict(self.values)
 
+    def label_of(self, value: Hashable) -> str | None:
+        """Return the label of a value; numbers beside extended missing values are texts."""
+        found = self.value_labels.get(value)
+        if found is not None or not isinstance(value, str):
+            return found
+        return self.value_labels.get(plain(number_in(value)))
+
 
 @dataclass(frozen=True, repr=False)
 class Codebook:
     """The variables of a file that says something of them, in its order, and its own label and notes.
 
-    `recoded` names the columns that no longer hold what the file holds: numbers put into bands.
+    `recoded` names the columns that no longer hold what the file holds, such as numbers in bands.
     `left_out` says in sentences what the file has beside its records that is not read at all.
 
     >>> book = Codebook((Variable("sex", "Sex of person", ((1, "Male"), (2, "Female"))),))
@@ -72,17 +81,19 @@ class Codebook:
         """Return the label of a value, or the value as text; "missing" for None."""
         if value is None:
             return "missing"
-        return self[name].value_labels.get(value) or str(value)
+        return self[name].label_of(value) or str(value)
 
-    def recode(self, name: str) -> Codebook:
-        """Return the codebook after a column was put into bands: of the old codes nothing holds.
+    def recode(self, name: str, values: tuple[tuple[Hashable, str], ...] = ()) -> Codebook:
+        """Return the codebook after a column was recoded: of the old categories nothing holds.
+
+        `values` are the labels of the new ones.
 
         >>> Codebook((Variable("age", "Age", ((99, "Refused"),), ((99, 99),)),)).recode("age")["age"]
         Variable(name='age', label='Age', ...measure='ordinal', tagged=False)
         """
-        fresh = Variable(name, self[name].label, measure="ordinal")
+        fresh = Variable(name, self[name].label, values, measure="ordinal")
         variables = tuple(fresh if one.name == name else one for one in self.variables)
-        said = f"Column {name!r} now holds bands and loses its missing-value declarations."
+        said = f"Column {name!r} was recoded and loses its missing-value declarations."
         left_out = (
             (*self.left_out, said) if self[name].missing or self[name].tagged else self.left_out
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -23,60 +23,58 @@ from maskmeter.formats.csv_detection import (
 )
 from maskmeter.formats.csv_dialect import DELIMITERS, Dialect
 from maskmeter.formats.csv_rows import check_rows
-from maskmeter.formats.scanned import Change, Scanned, Source
+from maskmeter.formats.format import Feature, Format, Header
+from maskmeter.formats.replacement import Replacement, Rows
 
 _Split: TypeAlias = "Callable[[bytes], tuple[list[bytes], bytes, bytes]]"
 
 NAME = "CSV"
-ENDINGS = (".csv", ".tsv", ".tab", ".txt")
-TABBED = (".tsv", ".tab")
-KEEPS = frozenset({"extended missing values"})  # as the text ".a"
-ADVICE = (
-    "its rows differ in their number of fields. Put quotation marks around fields that contain the"
-    " delimiter."
-)
-
-# Every column is read, also those nobody asked for: otherwise a row with too many fields, whose
-# values may stand in the wrong columns, would pass unnoticed.
-OPTIMIZATIONS = pl.QueryOptFlags(projection_pushdown=False)
-
+_TABBED = (".tsv", ".tab")
 _SHOWN = 1 << 20  # bytes that are looked at for the delimiter and for names
 
 
-def scan(path: Path, dialect: Dialect) -> Scanned:
-    """Return a lazy frame of text columns; an empty field is a missing value."""
+def read_header(path: Path, dialect: Dialect) -> Header:
+    """Return the names in the first row and how the text is written, after checking all of it."""
     encoding = encoding_of(path, dialect)
-    source: Path | BytesIO = path if encoding is None else BytesIO(utf8(path, encoding))
+    source = _held(path, encoding)
     beginning = _whole_lines(_beginning(source))
     if b"\r" in beginning and b"\n" not in beginning:
         raise FileError(
             f"Cannot read {path.name!r}: its lines end with CR only. Save it with LF line ends."
         )
     text = beginning.decode("utf-8-sig", errors="replace")  # all bytes are checked below
-    given = dialect.delimiter or ("\t" if path.suffix.lower() in TABBED else None)
+    given = dialect.delimiter or ("\t" if path.suffix.lower() in _TABBED else None)
     delimiter = given or delimiter_of(text, path.name)
     header, *rows = first_rows(text, delimiter)
     with _reopened(source) as file:
         check_rows(file, path.name, fields=len(header), delimiter=delimiter)
     if len(set(header)) < len(header):
         raise DuplicateColumnError(None)  # what may be a record is not shown
-    frame = pl.scan_csv(
-        source if isinstance(source, BytesIO) else path,
-        separator=delimiter,
+    found = Dialect(encoding=encoding, delimiter=delimiter, decimal=dialect.decimal)
+    named = looks_like_names(header, rows)
+    return Header(tuple(header), dialect=found, named=named, listed=False)
+
+
+def read_rows(path: Path, header: Header, names: Sequence[str]) -> pl.LazyFrame:
+    """Return a lazy frame of text columns; an empty field is a missing value."""
+    return pl.scan_csv(
+        _held(path, header.dialect.encoding),
+        separator=header.dialect.delimiter or ",",
         infer_schema=False,
         null_values="",
         glob=False,
-        with_column_names=lambda _: header,  # the reader leaves doubled quotes in names
-    )
-    frame.collect_schema()
-    found = Dialect(encoding=encoding, delimiter=delimiter, decimal=dialect.decimal)
-    named = looks_like_names(header, rows)
-    return Scanned(frame, dialect=found, named=named, listed=False)
+        with_column_names=lambda _: list(header.names),  # the reader leaves doubled quotes in names
+    ).select(pl.selectors.by_name(*names))
+
+
+def _held(path: Path, encoding: str | None) -> Path | BytesIO:
+    """Return a file, or its text in UTF-8 in memory when it is in another encoding."""
+    return path if encoding is None else BytesIO(utf8(path, encoding))
 
 
 def _beginning(source: Path | BytesIO) -> bytes:
-    with _reopened(source) as raw:
-        return raw.read(_SHOWN)
+    with _reopened(source) as file:
+        return file.read(_SHOWN)
 
 
 def _whole_lines(beginning: bytes) -> bytes:
@@ -96,51 +94,62 @@ def write(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
             raise FileError(
                 f"{NAME} cannot store column {name!r}, which holds {type(kind).__name__}."
             )
-    if path.suffix.lower() in TABBED:
+    if path.suffix.lower() in _TABBED:
         frame.to_polars().write_csv(path, separator="\t")
     else:
         frame.write_csv(path)
 
 
-def copies(_codebook: Codebook, source: str, target: str) -> bool:
-    """Return True when only some fields need to change: the endings call for the same delimiter."""
-    return (source in TABBED) == (target in TABBED)
-
-
-def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
-    """Write a copy of a file in which only some columns are changed; they always can be."""
-    dialect = source.dialect or Dialect()
+def rewrite(
+    source: Path,
+    target: Path,
+    *,
+    header: Header,
+    replacements: Sequence[Replacement],
+    rows: Rows | None,
+) -> bool:
+    """Write a copy of a file in which only some fields are changed; they always can be."""
+    dialect = header.dialect
     split = _splitter((dialect.delimiter or ",").encode())
-    held = source.path if dialect.encoding is None else BytesIO(utf8(source.path, dialect.encoding))
+    held = _held(source, dialect.encoding)
+    replaced = {header.names.index(one.column): one for one in replacements}
     with _reopened(held) as old:
-        columns = [source.columns.index(change.column) for change in changes]
-        changed = dict(zip(columns, changes, strict=True))
-        alone = len(source.columns) == 1
-        fields = _category_fields(_records(old), split, changed, alone=alone)
-    codes = [change.codes.tolist() for change in changes]
-    with _reopened(held) as old, path.open("wb") as new:
+        fields = _category_fields(_records(old), split, replaced, alone=len(header.names) == 1)
+    codes = {column: one.codes.tolist() for column, one in replaced.items()}
+    with _reopened(held) as old, target.open("wb") as new:
         records = _records(old)
-        new.write(_encoded(next(records), dialect.encoding))  # the header
-        for row, record in enumerate(records):
-            kept = record
-            if changes:
+        new.write(_encoded(next(records), dialect.encoding))
+        for row, record in enumerate(_kept(records, rows)):
+            written = record
+            if replaced:
                 parts, mark, end = split(record)
-                for column, code in zip(columns, codes, strict=True):
+                for column, code in codes.items():
                     parts[column] = fields[column][code[row]]
-                kept = mark.join(parts) + end
-            new.write(_encoded(kept, dialect.encoding))
+                written = mark.join(parts) + end
+            new.write(_encoded(written, dialect.encoding))
     return True
 
 
+def _kept(records: Iterator[bytes], rows: Rows | None) -> Iterator[bytes]:
+    """Yield the records to keep, in the order of `rows`; each ends its line, whichever is last."""
+    if rows is None:
+        yield from records
+        return
+    held = list(records)
+    end = next((b"\r\n" for one in held[:1] if one.endswith(b"\r\n")), b"\n")
+    for row in rows.tolist():
+        yield held[row] if held[row].endswith(b"\n") else held[row] + end
+
+
 def _category_fields(
-    records: Iterator[bytes], split: _Split, changes: dict[int, Change], *, alone: bool
+    records: Iterator[bytes], split: _Split, replaced: dict[int, Replacement], *, alone: bool
 ) -> dict[int, list[bytes]]:
     """Return the field of every category of some columns, as a record of the file has it."""
     wanted: dict[int, list[tuple[int, int]]] = {}
     fields: dict[int, list[bytes]] = {}
-    for column, change in changes.items():
-        fields[column] = [_quoted(text, alone=alone) for text in change.texts]
-        for code, donor in enumerate(change.donors.tolist()):
+    for column, one in replaced.items():
+        fields[column] = [_quoted(text, alone=alone) for text in one.texts]
+        for code, donor in enumerate(one.donors.tolist()):
             if donor >= 0:
                 wanted.setdefault(donor, []).append((column, code))
     last = max(wanted, default=-1)
@@ -196,3 +205,20 @@ def _splitter(delimiter: bytes) -> _Split:
         return parts, delimiter, record[len(body) :]
 
     return split
+
+
+FORMAT = Format(
+    NAME,
+    (".csv", *_TABBED, ".txt"),
+    header=read_header,
+    rows=read_rows,
+    write=write,
+    rewrite=rewrite,
+    same_layout=lambda source, target: (source in _TABBED) == (target in _TABBED),
+    keeps=frozenset({Feature.EXTENDED_MISSING}),  # as the text ".a"
+    advice="its rows differ in their number of fields. Put quotation marks around fields that contain"
+    " the delimiter.",
+    # Every column is read, also those nobody asked for: otherwise a row with too many fields, whose
+    # values may stand in the wrong columns, would pass unnoticed.
+    optimizations=pl.QueryOptFlags(projection_pushdown=False),
+)

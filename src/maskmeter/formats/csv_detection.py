@@ -11,6 +11,7 @@ from pathlib import Path
 
 from maskmeter.errors import FileError
 from maskmeter.formats.csv_dialect import DELIMITERS, Dialect
+from maskmeter.formats.numbers import number_in
 
 FIRST_ROWS = 1000  # that are looked at for the delimiter and for names
 _MARKS = {  # the mark of UTF-32 begins with that of UTF-16
@@ -101,18 +102,12 @@ def looks_like_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bo
     >>> looks_like_names(["sex", "age"], [["f", "30"]]), looks_like_names(["f", "30"], [["f", "31"]])
     (True, False)
     """
-    if not all(name.strip() for name in header) or any(map(_is_number, header)):
+    if not all(name.strip() for name in header) or any(
+        number_in(name) is not None for name in header
+    ):
         return False
     columns = [set() for _ in header]  # type: list[set[str]]
     for row in rows:
         for seen, value in zip(columns, row, strict=False):
             seen.add(value)
     return not any(name in seen for name, seen in zip(header, columns, strict=True))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", "."))
-    except ValueError:
-        return False
-    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time
 from io import BytesIO
@@ -18,56 +18,63 @@ from maskmeter.errors import DuplicateColumnError, FileError
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.csv_detection import FIRST_ROWS, looks_like_names
 from maskmeter.formats.csv_dialect import Dialect
-from maskmeter.formats.scanned import Change, Scanned, Source
-from maskmeter.formats.statistical import refuse_nested, whole
+from maskmeter.formats.format import Feature, Format, Header
+from maskmeter.formats.numbers import whole
+from maskmeter.formats.replacement import Replacement, Rows
+from maskmeter.formats.statistical import refuse_nested
 from maskmeter.plurals import counted
 
 NAME = "Excel"
-ENDINGS = (".xlsx",)
-KEEPS = frozenset({"extended missing values"})
-ADVICE = "it is not a complete .xlsx workbook."
 
 _GENERAL = "General"
 _PROTECTED = bytes.fromhex("d0cf11e0")  # an encrypted workbook, or one of Excel before 2007
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST, _DIGITS = 1_048_576, 16_384, 32_767, 10**15
 
 
-def scan(path: Path, _dialect: Dialect) -> Scanned:
-    """Return the table on the first sheet that is shown; its first row names the columns."""
+def read_header(path: Path, _dialect: Dialect) -> Header:
+    """Return the names in the first row of the first sheet that is shown."""
     with path.open("rb") as file:
         if file.read(4) == _PROTECTED:
             raise FileError(
                 f"Cannot read {path.name!r}: it has a password, or was saved by Excel 2003 or"
                 " earlier. Save it as an .xlsx workbook without a password."
             )
-    header, rows, left_out = _table(path)
-    columns = zip(*([value for value, _ in row] for row in rows), strict=True)
-    values = list(columns) if rows else [()] * len(header)
-    frame = pl.DataFrame(
-        [_column(name, list(column)) for name, column in zip(header, values, strict=True)]
-    )
+    names, rows, left_out = _table(path)
     texts = [["" if value is None else str(value) for value, _ in row] for row in rows[:FIRST_ROWS]]
-    named = looks_like_names(header, texts)
-    return Scanned(frame.lazy(), Codebook(left_out=left_out), named=named, listed=False)
+    named = looks_like_names(names, texts)
+    return Header(tuple(names), Codebook(left_out=left_out), named=named, listed=False)
 
 
-def copies(_codebook: Codebook, _source: str, _target: str) -> bool:
-    """Return True: cells that are not changed keep their values, types and number formats."""
-    return True
+def read_rows(path: Path, header: Header, names: Sequence[str]) -> pl.LazyFrame:
+    """Return some columns of the table on the first sheet that is shown."""
+    _, rows, _ = _table(path)
+    places = [header.names.index(name) for name in names]
+    columns = [
+        _column(name, [row[at][0] for row in rows]) for name, at in zip(names, places, strict=True)
+    ]
+    return pl.LazyFrame(columns)
 
 
-def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
-    """Write the table of a workbook again with some cells changed."""
-    header, rows, _ = _table(source.path)
-    for change in changes:
-        column = header.index(change.column)
+def rewrite(
+    source: Path,
+    target: Path,
+    *,
+    header: Header,
+    replacements: Sequence[Replacement],
+    rows: Rows | None,
+) -> bool:
+    """Write the table of a workbook again: other cells keep their values, types and formats."""
+    _, table, _ = _table(source)
+    kept = table if rows is None else [list(table[row]) for row in rows.tolist()]
+    for one in replacements:
+        column = header.names.index(one.column)
         cells = [
-            rows[donor][column] if donor >= 0 else (text or None, _GENERAL)
-            for donor, text in zip(change.donors.tolist(), change.texts, strict=True)
+            table[donor][column] if donor >= 0 else (text or None, _GENERAL)
+            for donor, text in zip(one.donors.tolist(), one.texts, strict=True)
         ]
-        for row, code in zip(rows, change.codes.tolist(), strict=True):
+        for row, code in zip(kept, one.codes.tolist(), strict=True):
             row[column] = cells[code]
-    _save(path, header, rows)
+    _save(target, list(header.names), kept)
     return True
 
 
@@ -250,3 +257,15 @@ def _tidy(sheet: Any) -> None:
         with suppress(Exception):  # on a full disk, say
             part.close()
     writer.cleanup()
+
+
+FORMAT = Format(
+    NAME,
+    (".xlsx",),
+    header=read_header,
+    rows=read_rows,
+    write=write,
+    rewrite=rewrite,
+    keeps=frozenset({Feature.EXTENDED_MISSING}),
+    advice="it is not a complete .xlsx workbook.",
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,17 +15,10 @@ import polars as pl
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
 from maskmeter.formats.csv_dialect import Dialect
-from maskmeter.formats.scanned import Scanned
-from maskmeter.formats.statistical import numbers, plain
+from maskmeter.formats.format import Format, Header
+from maskmeter.formats.numbers import plain
+from maskmeter.formats.statistical import numbers
 from maskmeter.optional import need
-
-NAME = "R"
-ENDINGS = (".rds",)
-READ_ONLY = {
-    ".rds": "maskmeter reads R files but does not write them. Write .sav or .dta, which haven reads"
-    " with their labels, or .parquet or .csv."
-}
-ADVICE = "it is not a data frame saved with saveRDS(), or it was cut short."
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -49,17 +42,28 @@ class _AnyClass(dict[str, type[_Classed]]):
         return _Classed
 
 
-def scan(path: Path, _dialect: Dialect) -> Scanned:
-    """Return the data frame of a file; factors are ordered texts, labelled columns their codes."""
+def read_header(path: Path, _dialect: Dialect) -> Header:
+    """Return the columns of a file that holds a data frame."""
+    pairs = _columns(path)
+    names = tuple(column.name for column, _ in pairs)
+    return Header(names, Codebook(tuple(variable for _, variable in pairs)))
+
+
+def read_rows(path: Path, _header: Header, names: Sequence[str]) -> pl.LazyFrame:
+    """Return some columns; factors are ordered texts, labelled columns their codes."""
+    columns = {column.name: column for column, _ in _columns(path)}
+    return pl.LazyFrame([columns[name] for name in names])
+
+
+def _columns(path: Path) -> list[tuple[pl.Series, Variable]]:
+    """Return the columns of a data frame and what each says of itself."""
     rdata = need("rdata", extra="r")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of encodings and classes; what matters is refused below
         found = rdata.read_rds(path, constructor_dict=_AnyClass())
     if not isinstance(found, _Classed) or "data.frame" not in found.kinds:
         raise FileError(f"Cannot read {path.name!r}: it does not hold an R data frame.")
-    pairs = [_column(str(name), values) for name, values in dict(found.values).items()]
-    frame = pl.DataFrame([column for column, _ in pairs])
-    return Scanned(frame.lazy(), Codebook(tuple(variable for _, variable in pairs)))
+    return [_column(str(name), values) for name, values in dict(found.values).items()]
 
 
 def _column(name: str, given: Any) -> tuple[pl.Series, Variable]:
@@ -90,12 +94,10 @@ def _column(name: str, given: Any) -> tuple[pl.Series, Variable]:
 def _labelled(name: str, given: _Classed, label: str) -> tuple[pl.Series, Variable]:
     """Return the codes of a labelled column of haven, and their labels."""
     column, attributes = _vector(name, given.values), given.attributes
-    tagged = isinstance(column.dtype, pl.Enum)
 
     def code(value: Any) -> Any:
-        if isinstance(value, str) and column.dtype != pl.String:
-            return f".{value}"
-        return str(plain(value)) if tagged else plain(value)
+        letter = isinstance(value, str) and column.dtype != pl.String
+        return f".{value}" if letter else plain(value)
 
     labels = attributes.get("labels")
     named = getattr(labels, "coords", None)  # the reader does not keep the names of texts
@@ -107,7 +109,7 @@ def _labelled(name: str, given: _Classed, label: str) -> tuple[pl.Series, Variab
     ]
     if attributes.get("na_range") is not None:
         declared.insert(0, tuple(code(float(bound)) for bound in attributes["na_range"]))
-    return column, Variable(name, label, pairs, tuple(declared), tagged=tagged)
+    return column, Variable(name, label, pairs, tuple(declared))
 
 
 def _with_letters(values: Any) -> list[Any]:
@@ -137,3 +139,17 @@ def _vector(name: str, values: Any) -> pl.Series:
         return numbers(name, listed)
     column = pl.Series(name, listed, strict=False)
     return column.cast(pl.Float64) if column.dtype == pl.Null else column
+
+
+FORMAT = Format(
+    "R",
+    (".rds",),
+    header=read_header,
+    rows=read_rows,
+    write=None,
+    read_only={
+        ".rds": "maskmeter reads R files but does not write them. Write .sav or .dta, which haven"
+        " reads with their labels, or .parquet or .csv."
+    },
+    advice="it is not a data frame saved with saveRDS(), or it was cut short.",
+)

@@ -13,38 +13,27 @@ import polars as pl
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Longest
 from maskmeter.formats.csv_dialect import Dialect
-from maskmeter.formats.scanned import Scanned
+from maskmeter.formats.format import Feature, Format, Header
+from maskmeter.formats.numbers import number_in
 from maskmeter.formats.statistical import (
     check_names,
     check_numbers,
     check_written,
     codebook_of,
-    frame_of,
     labelled_codes,
-    number_of,
     refuse_nested,
+    rows_by,
 )
 
 NAME = "SAS transport"
-ENDINGS = (".sas7bdat", ".xpt")
-KEEPS = frozenset({"variable labels", "file label"})
-LONGEST = Longest(columns=256, values=0, file=40, in_bytes=True)
 _LARGEST = 7.2e75
 _NAMES = re.compile(r"(?!_(N|ERROR|NUMERIC|CHARACTER|ALL)_$)[A-Za-z_][A-Za-z0-9_]*")
 _LINE = 80  # a transport file is made of lines of 80 bytes
 _DATA_SET = re.compile(rb"HEADER RECORD\*{7}MEMB(ER|V8) ")  # one begins
-READ_ONLY = {
-    ".sas7bdat": "maskmeter reads SAS data sets but does not write them. Write .xpt, which SAS"
-    " reads, or .sav, .dta, .parquet or .csv."
-}
-ADVICE = "it is not a complete SAS file, or its text is not in the encoding that it names."
 
 
-def scan(path: Path, dialect: Dialect) -> Scanned:
-    """Return the values with dates as such; labels of values stand in another file of SAS."""
-    import pyreadstat
-
-    encoding = dialect.codec
+def read_header(path: Path, dialect: Dialect) -> Header:
+    """Return the columns; labels of values stand in another file of SAS."""
     if path.suffix.lower() == ".xpt":
         if path.stat().st_size % _LINE:
             raise FileError(f"Cannot read {path.name!r}: it was cut short. Copy it again.")
@@ -54,15 +43,21 @@ def scan(path: Path, dialect: Dialect) -> Scanned:
                 f"Cannot read {path.name!r}: it holds {held:,} data sets. Save the one that you"
                 " want in a file of its own."
             )
-        columns, meta = pyreadstat.read_xport(path, output_format="dict", encoding=encoding)
-    else:
-        columns, meta = pyreadstat.read_sas7bdat(
-            path, output_format="dict", encoding=encoding, user_missing=True
-        )
-    frame = frame_of(columns, meta.readstat_variable_types)
-    codebook = codebook_of(meta, frame)
+    _, meta = _read(path, dialect, metadataonly=True)
+    codebook = codebook_of(meta)
     plain = tuple(replace(one, format="", shown_width=0, measure="") for one in codebook.variables)
-    return Scanned(frame.lazy(), replace(codebook, variables=plain))
+    names = tuple(meta.column_names)
+    return Header(names, replace(codebook, variables=plain), dialect)
+
+
+def _read(path: Path, dialect: Dialect, **options: Any) -> tuple[dict[str, list[Any]], Any]:
+    """Return the values, dates as such."""
+    import pyreadstat
+
+    options |= {"output_format": "dict", "encoding": dialect.codec}
+    if path.suffix.lower() == ".xpt":
+        return pyreadstat.read_xport(path, **options)
+    return pyreadstat.read_sas7bdat(path, user_missing=True, **options)
 
 
 def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
@@ -95,7 +90,23 @@ def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
 def _stored(column: pl.Series) -> pl.Series:
     """Return a column as SAS stores it: doubles, text, and dates."""
     if isinstance(column.dtype, pl.Enum):  # numbers beside extended missing values
-        return pl.Series(column.name, [number_of(text) for text in column], dtype=pl.Float64)
+        return pl.Series(column.name, [number_in(text) for text in column], dtype=pl.Float64)
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return column.cast(pl.Float64).fill_nan(None)
     return column
+
+
+FORMAT = Format(
+    NAME,
+    (".sas7bdat", ".xpt"),
+    header=read_header,
+    rows=rows_by(_read),
+    write=write,
+    keeps=frozenset({Feature.VARIABLE_LABELS, Feature.FILE_LABEL}),
+    longest=Longest(columns=256, values=0, file=40, in_bytes=True),
+    read_only={
+        ".sas7bdat": "maskmeter reads SAS data sets but does not write them. Write .xpt, which SAS"
+        " reads, or .sav, .dta, .parquet or .csv."
+    },
+    advice="it is not a complete SAS file, or its text is not in the encoding that it names.",
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,80 +15,71 @@ from maskmeter.errors import FileError
 from maskmeter.formats import spss_bytes
 from maskmeter.formats.codebook import Codebook, Longest, Variable
 from maskmeter.formats.csv_dialect import Dialect
-from maskmeter.formats.scanned import Change, Scanned, Source
+from maskmeter.formats.format import Feature, Format, Header
+from maskmeter.formats.numbers import number_in, whole
+from maskmeter.formats.replacement import Replacement, Rows
 from maskmeter.formats.statistical import (
-    can_copy,
     check_length,
     check_names,
     check_numbers,
     check_written,
     codebook_of,
-    frame_of,
+    count_records,
     is_tag,
     labelled_codes,
-    number_of,
     refuse_nested,
-    whole,
+    rows_by,
     write_copy,
 )
 
 NAME = "SPSS"
-ENDINGS = (".sav", ".zsav")
-KEEPS = frozenset(
-    {
-        "any labels",
-        "display formats for times",
-        "file label",
-        "variable labels",
-        "notes",
-        "value labels",
-        "missing-value declarations",
-    }
-)
-REMADE = (
-    "The SPSS file was rebuilt in UTF-8 and loses alignment, roles, variable attributes, multiple"
-    " response sets and the weight variable."
-)
-ZERO = date(1582, 10, 14)
-DATES = dict.fromkeys(
-    ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR", "YMDHMS"), 1000
-)
-SPANS = ("TIME", "DTIME", "MTIME", "WKDAY", "MONTH")
 LONGEST = Longest(columns=256, values=120, file=64, in_bytes=True)
-ADVICE = "it is not a complete SPSS file, or its text is not in the encoding that it names."
-
 _NAMES = re.compile(
     r"(?!(all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with)$)[^\W\d_][\w.$#@]*", re.IGNORECASE
 )
 
 
-def scan(path: Path, dialect: Dialect) -> Scanned:
+def read_header(path: Path, dialect: Dialect) -> Header:
+    """Return the columns of a file, which must not hold more than its records."""
+    _, meta = _read(path, dialect, metadataonly=True)
+    records = count_records(_read, path, dialect)
+    check_length(path, records, spss_bytes.beyond(path.read_bytes(), records))
+    return Header(tuple(meta.column_names), codebook_of(meta), dialect)
+
+
+def _read(path: Path, dialect: Dialect, **options: Any) -> tuple[dict[str, list[Any]], Any]:
     """Return the values as they are stored; codes declared missing are values like others."""
     import pyreadstat
 
-    columns, meta = pyreadstat.read_sav(
+    return pyreadstat.read_sav(
         path,
         output_format="dict",
         user_missing=True,
         disable_datetime_conversion=True,  # a date is the number that is stored, with its format
         encoding=dialect.codec,
+        **options,
     )
-    frame = frame_of(columns, meta.readstat_variable_types)
-    check_length(path, len(frame), spss_bytes.beyond(path.read_bytes(), len(frame)))
-    return Scanned(frame.lazy(), codebook_of(meta, frame), dialect)
 
 
-copies = can_copy
-
-
-def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
+def rewrite(
+    source: Path,
+    target: Path,
+    *,
+    header: Header,
+    replacements: Sequence[Replacement],
+    rows: Rows | None,
+) -> bool:
     """Write a copy of a file in which only some columns differ; False when that cannot be."""
-    widths = [variable.width for variable in source.codebook.variables]
+    if rows is not None:
+        return False
+    records = count_records(_read, source, header.dialect)
+    widths = [variable.width for variable in header.codebook.variables]
     return write_copy(
         source,
-        path,
-        changes,
-        lambda old, moves: spss_bytes.rewritten(old, source.records, widths, moves),
+        target,
+        header,
+        replacements,
+        lambda old, moves: spss_bytes.rewritten(old, records, widths, moves),
     )
 
 
@@ -130,17 +122,14 @@ def write(given: nw.DataFrame[Any], path: Path, codebook: Codebook) -> None:
 
 def _labels(variable: Variable) -> dict[int | float, str]:
     """Return the value labels that SPSS can hold: all but those of extended missing values."""
-    pairs = ((value, label) for value, label in variable.values if not is_tag(value))
-    if variable.tagged:
-        pairs = ((number_of(str(value)), label) for value, label in pairs)
-    return dict(pairs)  # type: ignore[arg-type]
+    return {value: label for value, label in variable.values if not is_tag(value)}  # type: ignore[misc]
 
 
 def _stored(column: pl.Series, codebook: Codebook) -> pl.Series:
     """Return a column as SPSS stores it: doubles, and texts of the width they had."""
     variable = codebook[column.name]
     if variable.tagged:
-        numbers = [number_of(text) for text in column.to_list()]
+        numbers = [number_in(text) for text in column.to_list()]
         return pl.Series(column.name, numbers, dtype=pl.Float64)
     if column.dtype == pl.Boolean:
         return column.cast(pl.Int64)
@@ -158,3 +147,23 @@ def _stored(column: pl.Series, codebook: Codebook) -> pl.Series:
         padding = " " * max(0, variable.width - len(first.encode()))
         return pl.concat([pl.Series(column.name, [first + padding]), column[1:]])
     return column
+
+
+FORMAT = Format(
+    NAME,
+    (".sav", ".zsav"),
+    header=read_header,
+    rows=rows_by(_read),
+    write=write,
+    rewrite=rewrite,
+    keeps=frozenset(Feature) - {Feature.EXTENDED_MISSING},
+    rebuilt="The SPSS file was rebuilt in UTF-8 and loses alignment, roles, variable attributes,"
+    " multiple response sets and the weight variable.",
+    zero=date(1582, 10, 14),
+    dates=dict.fromkeys(
+        ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR", "YMDHMS"), 1000
+    ),
+    times=("TIME", "DTIME", "MTIME", "WKDAY", "MONTH"),
+    longest=LONGEST,
+    advice="it is not a complete SPSS file, or its text is not in the encoding that it names.",
+)

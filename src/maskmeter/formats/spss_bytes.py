@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.formats.scanned import Change
+from maskmeter.formats.replacement import Replacement
 
-_Moves: TypeAlias = "list[tuple[Change, slice]]"
+_Moves: TypeAlias = "list[tuple[Replacement, slice]]"
 _Padding: TypeAlias = "list[tuple[int, int]]"
 
 _HEADER, _LITERAL, _IGNORED, _FINISHED = 176, 253, 0, 252
@@ -29,7 +29,7 @@ _LONGEST, _PART = 255, 252  # a longer text is stored in parts, 252 bytes of it 
 
 
 def rewritten(
-    content: bytes, records: int, widths: Sequence[int], changes: dict[int, Change]
+    content: bytes, records: int, widths: Sequence[int], changes: dict[int, Replacement]
 ) -> bytes | None:
     """Return an SPSS file with some cells changed, or None when its layout is not the usual one.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,46 +14,25 @@ import polars as pl
 from maskmeter.formats import stata_bytes
 from maskmeter.formats.codebook import Codebook, Longest, Variable
 from maskmeter.formats.csv_dialect import Dialect
-from maskmeter.formats.neutral import DAY
-from maskmeter.formats.scanned import Change, Scanned, Source
+from maskmeter.formats.format import Feature, Format, Header
+from maskmeter.formats.numbers import whole
+from maskmeter.formats.replacement import Replacement, Rows
 from maskmeter.formats.statistical import (
-    can_copy,
     check_length,
     check_names,
     check_numbers,
     check_written,
     codebook_of,
-    frame_of,
+    count_records,
     is_tag,
     labelled_codes,
-    number_of,
-    plain,
     refuse_nested,
-    whole,
+    rows_by,
     write_copy,
 )
 
 NAME = "Stata"
-ENDINGS = (".dta",)
-KEEPS = frozenset(
-    {
-        "extended missing values",
-        "display formats for times",
-        "file label",
-        "variable labels",
-        "value labels",
-    }
-)
-REMADE = (
-    "The Stata file was rebuilt: it stores whole numbers as long and others as double, and loses"
-    " notes, characteristics, names of value labels and the sort order."
-)
-ZERO = date(1960, 1, 1)
-DATES = {"%td": DAY, "%d": DAY, "%tc": 1}
-SPANS = ("%tw", "%tm", "%tq", "%th", "%tC")  # %tC counts leap seconds, which others do not know
-LONGEST = Longest(columns=80, values=32_000, file=80)
-ADVICE = "it is not a complete Stata file, or its text is not in the encoding of its Stata version."
-
+_DAY = 86_400_000  # milliseconds
 _LARGEST = 2_147_483_620  # of a Stata long; what is above are its missing values
 _SMALLEST = -2_147_483_647
 _LARGEST_DOUBLE = 8.98e307
@@ -62,32 +42,46 @@ _NAMES = re.compile(
 )
 
 
-def scan(path: Path, dialect: Dialect) -> Scanned:
+def read_header(path: Path, dialect: Dialect) -> Header:
+    """Return the columns of a file, which must not hold more than its records."""
+    _, meta = _read(path, dialect, metadataonly=True)
+    records = count_records(_read, path, dialect)
+    check_length(path, records, stata_bytes.beyond(path.read_bytes(), records))
+    return Header(tuple(meta.column_names), codebook_of(meta), dialect)
+
+
+def _read(path: Path, dialect: Dialect, **options: Any) -> tuple[dict[str, list[Any]], Any]:
     """Return the values as they are stored; see `frame_of` for extended missing values."""
     import pyreadstat
 
-    columns, meta = pyreadstat.read_dta(
+    return pyreadstat.read_dta(
         path,
         output_format="dict",  # a data frame would turn "." beside ".a" into a number
         user_missing=True,
         disable_datetime_conversion=True,
         encoding=dialect.codec,
+        **options,
     )
-    frame = frame_of(columns, meta.readstat_variable_types)
-    check_length(path, len(frame), stata_bytes.beyond(path.read_bytes(), len(frame)))
-    return Scanned(frame.lazy(), codebook_of(meta, frame), dialect)
 
 
-copies = can_copy
-
-
-def rewrite(source: Source, path: Path, changes: list[Change]) -> bool:
+def rewrite(
+    source: Path,
+    target: Path,
+    *,
+    header: Header,
+    replacements: Sequence[Replacement],
+    rows: Rows | None,
+) -> bool:
     """Write a copy of a file in which only some columns differ; False when that cannot be."""
+    if rows is not None:
+        return False
+    records = count_records(_read, source, header.dialect)
     return write_copy(
         source,
-        path,
-        changes,
-        lambda old, moves: stata_bytes.rewritten(old, source.records, moves),
+        target,
+        header,
+        replacements,
+        lambda old, moves: stata_bytes.rewritten(old, records, moves),
     )
 
 
@@ -130,9 +124,8 @@ def _labels(variable: Variable) -> dict[int | str, str]:
         if is_tag(value):
             labels[str(value)[1:]] = label
             continue
-        number = plain(number_of(str(value))) if variable.tagged else value
-        if isinstance(number, int) and _SMALLEST <= number <= _LARGEST:
-            labels[number] = label
+        if isinstance(value, int) and _SMALLEST <= value <= _LARGEST:
+            labels[value] = label
     return labels
 
 
@@ -158,3 +151,29 @@ def _stored(column: pl.Series, tags: list[str]) -> pl.Series:
         fits = smallest is None or (smallest >= _SMALLEST and largest <= _LARGEST)  # type: ignore[operator]
         return column.cast(pl.Int32 if fits else pl.Float64)
     return column
+
+
+FORMAT = Format(
+    NAME,
+    (".dta",),
+    header=read_header,
+    rows=rows_by(_read),
+    write=write,
+    rewrite=rewrite,
+    keeps=frozenset(
+        {
+            Feature.EXTENDED_MISSING,
+            Feature.TIME_FORMATS,
+            Feature.FILE_LABEL,
+            Feature.VARIABLE_LABELS,
+            Feature.VALUE_LABELS,
+        }
+    ),
+    rebuilt="The Stata file was rebuilt: it stores whole numbers as long and others as double, and"
+    " loses notes, characteristics, names of value labels and the sort order.",
+    zero=date(1960, 1, 1),
+    dates={"%td": _DAY, "%d": _DAY, "%tc": 1},
+    times=("%tw", "%tm", "%tq", "%th", "%tC"),  # %tC counts leap seconds, which others do not know
+    longest=Longest(columns=80, values=32_000, file=80),
+    advice="it is not a complete Stata file, or its text is not in the encoding of its Stata version.",
+)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskmeter.formats.scanned import Change
+from maskmeter.formats.replacement import Replacement
 from maskmeter.formats.stata_fields import (
     Field,
     clear_ends,
@@ -17,7 +17,6 @@ from maskmeter.formats.stata_fields import (
     label_names,
     tagged_fields,
 )
-from maskmeter.formats.stata_texts import LongTexts
 
 _TAGGED = {117: 2, 118: 2, 119: 4}  # releases with tags, and the bytes that number a column there
 _FIXED = {113: 12, 114: 49, 115: 49}  # earlier ones, and the bytes of a display format there
@@ -40,8 +39,9 @@ class _Layout:
     sorting: int
     number: int  # bytes that number a column in the sort order
     fields: tuple[Field, ...]  # texts before the records
-    texts: LongTexts | None = None  # kept apart from the records
-    end: int | None = None  # where they end, if the file says so
+    end: int | None = None  # where the records end, if the file says so
+    labels_at: int | None = None  # where the labels of values begin, if the file says so
+    long_texts: bool = False  # some texts stand behind the records
 
     def size(self, records: int) -> int:
         """Return the bytes of all records."""
@@ -49,17 +49,22 @@ class _Layout:
 
     def label_names(self, content: bytes, records: int) -> list[Field]:
         """Return the names of the tables of value labels, and last where these end."""
-        at = self.texts.labels_at if self.texts else self.start + self.size(records)
+        behind = self.start + self.size(records)
+        at = behind if self.labels_at is None else self.labels_at
         return list(label_names(content, at, self.order, self.release))
 
 
-def rewritten(content: bytes, records: int, changes: dict[int, Change]) -> bytes | None:
-    """Return a Stata file with some columns changed, or None when its layout is not a known one.
+def rewritten(content: bytes, records: int, changes: dict[int, Replacement]) -> bytes | None:
+    """Return a Stata file with some columns changed, or None when it cannot be copied.
 
-    `changes` are by the position of their column.
+    `changes` are by the position of their column. A file of an unknown layout is not copied, nor is
+    one with long texts (strL): those are numbered by the record that first held them, and stay in
+    the file when no record holds them any more.
     """
     layout = _layout(content)
     if layout is None or layout.end not in {None, layout.start + layout.size(records)}:
+        return None
+    if layout.long_texts:
         return None
     whole, ends = bytearray(content), np.cumsum(layout.widths)
     clear_fields(whole, (*layout.fields, *layout.label_names(content, records)))
@@ -73,11 +78,6 @@ def rewritten(content: bytes, records: int, changes: dict[int, Change]) -> bytes
     for column in layout.short:
         clear_ends(cells[:, places[column]])
     _forget_sorting(whole, layout, changes)
-    texts = layout.texts
-    changed = texts is not None and texts.columns & set(changes)
-    if texts is not None and (changed or texts.unused(content, cells, places)):
-        tail = texts.renumbered(content, cells, places, whole)
-        return bytes(whole[: layout.start + size]) + tail
     return bytes(whole)
 
 
@@ -93,7 +93,7 @@ def beyond(content: bytes, records: int) -> bytes:
     if layout.end is not None and layout.end != end:
         return content[min(end, layout.end) : max(end, layout.end)]
     *_, (last, _, _) = layout.label_names(content, records)
-    return content[last:].removeprefix(_LAST if layout.texts else b"")
+    return content[last:].removeprefix(b"" if layout.labels_at is None else _LAST)
 
 
 def _forget_sorting(head: bytearray, layout: _Layout, columns: Iterable[int]) -> None:
@@ -125,12 +125,12 @@ def _tagged(content: bytes, release: int) -> _Layout | None:
     types = struct.unpack_from(f"{order}{columns}H", content, places[2] + len("<variable_types>"))
     widths = tuple(_WIDTHS.get(one, one) for one in types)
     start, sorting = places[9] + len("<data>"), places[4] + len("<sortlist>")
-    apart = {column for column, kind in enumerate(types) if kind == _LONG_TEXT}
     short = tuple(column for column, kind in enumerate(types) if kind < _LONG_TEXT)
     fields = tuple(tagged_fields(content, release, order, columns, places))
-    texts, end = LongTexts(release, order, frozenset(apart), places_at, places), places[10]
+    end, labels_at = places[10] - len(_ENDING), places[11] + len("<value_labels>")
+    apart = _LONG_TEXT in types
     return _Layout(
-        release, order, start, widths, short, sorting, number, fields, texts, end - len(_ENDING)
+        release, order, start, widths, short, sorting, number, fields, end, labels_at, apart
     )
 
 

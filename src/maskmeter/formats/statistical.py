@@ -6,20 +6,45 @@ import errno
 import math
 import os
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from datetime import date, time
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
-from maskmeter.formats.scanned import Change, Source
+from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.formats.format import Header, ReadRows
+from maskmeter.formats.numbers import EXACT, number_in, plain, whole
+from maskmeter.formats.replacement import Replacement
 from maskmeter.plurals import counted, plural
 
-_EXACT = 2**53  # whole numbers up to here are doubles too
 _TAG = re.compile(r"\.[A-Za-z_]")
+
+
+Reader: TypeAlias = "Callable[..., tuple[dict[str, list[Any]], Any]]"  # path, dialect, options
+
+
+def rows_by(read: Reader) -> ReadRows:
+    """Return how some columns of a file are read, by the reader of its format."""
+
+    def rows(path: Path, header: Header, names: Sequence[str]) -> pl.LazyFrame:
+        columns, meta = read(path, header.dialect, usecols=list(names))
+        return frame_of(columns, meta.readstat_variable_types).select(names).lazy()
+
+    return rows
+
+
+def count_records(read: Reader, path: Path, dialect: Dialect) -> int:
+    """Return how many records a file holds; one that does not say so is read to its end."""
+    _, meta = read(path, dialect, metadataonly=True)
+    if meta.number_rows is not None:
+        return int(meta.number_rows)
+    first, _ = read(path, dialect, usecols=meta.column_names[:1])
+    return len(next(iter(first.values())))
 
 
 def frame_of(columns: dict[str, list[Any]], kinds: dict[str, str]) -> pl.DataFrame:
@@ -59,50 +84,23 @@ def numbers(name: str, values: list[Any]) -> pl.Series:
     return pl.Series(name, listed, dtype=pl.Enum(ordered))
 
 
-def whole(column: pl.Series) -> pl.Series:
-    """Return a column of numbers as integers when all of them are whole.
-
-    >>> whole(pl.Series([1.0, 2.0, None])).to_list()
-    [1, 2, None]
-    """
-    present = column.drop_nulls()
-    if not len(present) or not (present == present.round()).all():
-        return column
-    if not present.abs().max() < _EXACT:  # type: ignore[operator] # not infinite either
-        return column
-    return column.cast(pl.Int64)
-
-
-def plain(value: object) -> object:
-    """Return a whole number as an integer, and anything else as it is.
-
-    >>> plain(2.0), plain(2.5), plain("x")
-    (2, 2.5, 'x')
-    """
-    fits = isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
-    return int(value) if fits else value  # type: ignore[call-overload]
-
-
-def codebook_of(meta: Any, frame: pl.DataFrame) -> Codebook:
+def codebook_of(meta: Any) -> Codebook:
     """Return what the reader found beside the values."""
     return Codebook(
-        tuple(_variable(meta, name, frame.schema[name]) for name in frame.columns),
+        tuple(_variable(meta, name) for name in meta.column_names),
         file_label=meta.file_label or "",
         notes=tuple(meta.notes or ()),
     )
 
 
-def _variable(meta: Any, name: str, kind: pl.DataType) -> Variable:
-    tagged = isinstance(kind, pl.Enum)
+def _variable(meta: Any, name: str) -> Variable:
     labels = meta.variable_value_labels.get(name, {})
     text = meta.readstat_variable_types[name] == "string"
 
     def shown(value: object) -> Hashable:
         if text:
             return str(value)
-        if isinstance(value, str):
-            return f".{value}"
-        return str(plain(value)) if tagged else plain(value)
+        return f".{value}" if isinstance(value, str) else plain(value)
 
     ranges = meta.missing_ranges.get(name, ())
     measure = meta.variable_measure.get(name) or ""
@@ -115,7 +113,6 @@ def _variable(meta: Any, name: str, kind: pl.DataType) -> Variable:
         width=meta.variable_storage_width.get(name) or 0,
         shown_width=meta.variable_display_width.get(name) or 0,
         measure="" if measure == "unknown" else measure,
-        tagged=tagged,
     )
 
 
@@ -128,13 +125,15 @@ def is_tag(text: object) -> bool:
     return isinstance(text, str) and _TAG.fullmatch(text) is not None
 
 
-def number_of(text: str | None) -> float | None:
-    """Return the number behind a text of a column with extended missing values; None for those.
+def is_tagged(kind: object) -> bool:
+    """Return True for the type of a column of numbers beside extended missing values.
 
-    >>> number_of("2.5"), number_of(".a")
-    (2.5, None)
+    >>> is_tagged(pl.Enum(["1", ".a"])), is_tagged(pl.Enum(["1", "2"]))
+    (True, False)
     """
-    return None if text is None or is_tag(text) else float(text)
+    texts = list(kind.categories) if isinstance(kind, pl.Enum | nw.Enum) else []
+    tags = [text for text in texts if is_tag(text)]
+    return bool(tags) and all(number_in(text) is not None for text in texts if text not in tags)
 
 
 def labelled_codes(frame: pl.DataFrame, codebook: Codebook) -> tuple[pl.DataFrame, Codebook]:
@@ -158,24 +157,23 @@ def labelled_codes(frame: pl.DataFrame, codebook: Codebook) -> tuple[pl.DataFram
     return pl.DataFrame(columns), Codebook(tuple(variables), codebook.file_label, codebook.notes)
 
 
-def can_copy(codebook: Codebook, source: str, target: str) -> bool:
-    """Return True when cells can be changed where they stand: no column holds something new."""
-    return not codebook.recoded and source == target
-
-
 def write_copy(
-    source: Source,
-    path: Path,
-    changes: list[Change],
-    rewritten: Callable[[bytes, dict[int, Change]], bytes | None],
+    source: Path,
+    target: Path,
+    header: Header,
+    replacements: Sequence[Replacement],
+    rewritten: Callable[[bytes, dict[int, Replacement]], bytes | None],
 ) -> bool:
-    """Write what `rewritten` makes of a file and the changes, by the position of their columns."""
-    if any((change.sources < 0).any() for change in changes):
-        return False  # a category that no record of the file has
-    moves = {source.columns.index(change.column): change for change in changes}
-    content = rewritten(source.path.read_bytes(), moves)
+    """Write what `rewritten` makes of a file and its new columns, by their position.
+
+    A category that no record of the file has, as all of a recoded column, cannot be copied.
+    """
+    if any((one.sources < 0).any() for one in replacements):
+        return False
+    moves = {header.names.index(one.column): one for one in replacements}
+    content = rewritten(source.read_bytes(), moves)
     if content is not None:
-        path.write_bytes(content)
+        target.write_bytes(content)
     return content is not None
 
 
@@ -224,7 +222,7 @@ def check_numbers(frame: pl.DataFrame, kind: str, largest: float = math.inf) -> 
     for column in frame.iter_columns():
         if not column.dtype.is_numeric() or column.dtype.is_decimal():
             continue
-        bound = _EXACT - 1 if column.dtype.is_integer() else largest
+        bound = EXACT - 1 if column.dtype.is_integer() else largest
         outside = int((column.cast(pl.Float64).fill_nan(0).abs() > bound).sum())
         if outside:
             raise FileError(

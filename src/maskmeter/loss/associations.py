@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maskmeter.data.microdata import Microdata
-from maskmeter.errors import MaskmeterError
 from maskmeter.loss.formulas import associated, cramers_v, effective_records
 from maskmeter.loss.variables import column_codes, occupied, two_way
 
@@ -69,26 +68,11 @@ def _associations(
 
 def _columns(data: Microdata) -> Iterator[tuple[str, tuple[int, Codes]]]:
     """Yield the columns that tables are made by: their number of categories, and the codes."""
-    names = list(data.space.names)
-    if data.origin is not None and data.origin.named:
-        weights = dict(data.origin.reading).get("weights")
-        frame = data.origin.frame
-        names += [
-            name
-            for name in frame.columns
-            if name not in (*names, weights) and _distinct(frame[name]) <= MOST_CATEGORIES
-        ]
-    for name in names:
-        try:
-            categories, codes = column_codes(data, name)
-        except MaskmeterError:  # lists, or the like
-            continue
-        if 1 < np.count_nonzero(np.bincount(codes)) <= MOST_CATEGORIES:
-            yield name, (len(categories), codes)
-
-
-def _distinct(column: Any) -> float:
-    try:
-        return int(column.n_unique())
-    except Exception:  # noqa: BLE001 - lists and the like, which engines refuse in their own ways
-        return np.inf
+    columns = {name: data.column(name) for name in data.space.names}
+    if data.source is not None and data.source.header.named:
+        known = (*columns, dict(data.reading).get("weights"))
+        others = [name for name in data.source.names if name not in known]
+        columns |= data.source.encode(others, most=MOST_CATEGORIES)
+    for name, column in columns.items():
+        if 1 < column.used <= MOST_CATEGORIES:
+            yield name, (len(column.categories), column.codes)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.data.frames import encode
 from maskmeter.data.microdata import Microdata
-from maskmeter.errors import ColumnNotFoundError, InputError, MaskmeterError
+from maskmeter.errors import InputError
 from maskmeter.loss.formulas import effective_records
 from maskmeter.perturb import Release
 from maskmeter.types import Array
@@ -114,38 +112,8 @@ def _shares(margin: Array, group: NDArray[np.integer]) -> Array:
 
 def column_codes(data: Microdata, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:
     """Return the categories of a key, or of another column of the user's file, and each record's code."""
-    space, origin = data.space, data.origin
-    if name in space.names:
-        position = space.index(name)
-        return space.keys[position].categories, data.codes[:, position]
-    if origin is not None and name in origin.frame.columns:
-        return _column(origin.frame, name)
-    others = () if origin is None else tuple(origin.frame.columns)
-    columns = tuple(dict.fromkeys((*space.names, *others)))
-    named, listed = origin is None or origin.named, origin is None or origin.listed
-    raise ColumnNotFoundError(name, columns, named=named, listed=listed)
-
-
-def _column(frame: Any, name: str) -> tuple[tuple[Hashable, ...], NDArray[np.integer]]:
-    """Return the categories of a column and each record's code, in declared order if it has one."""
-    try:
-        space, codes = encode(frame, [name], missing="category")
-    except MaskmeterError:  # one category, or types that do not sort
-        return _coded(name, frame[name].to_list())
-    return space.keys[0].categories, codes[:, 0]
-
-
-def _coded(name: str, values: list[Any]) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
-    """Return the categories of a column, in order where they have one, and each record's code."""
-    if not all(isinstance(value, Hashable) for value in values):
-        raise InputError(f"Column {name!r} must hold text, numbers, dates or booleans, not lists.")
-    distinct = list(dict.fromkeys(values))
-    try:
-        distinct.sort(key=lambda value: (value is None, value))
-    except TypeError:  # numbers and texts in one column, say
-        distinct.sort(key=str)
-    place = {value: code for code, value in enumerate(distinct)}
-    return tuple(distinct), np.array([place[value] for value in values], dtype=np.int64)
+    column = data.column(name)
+    return column.categories, column.codes
 
 
 def tables(rows: VariableChange, columns: VariableChange) -> tuple[Array, Array]:

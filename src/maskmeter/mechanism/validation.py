@@ -11,9 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import is_number, is_pair, shown
-from maskmeter.data.frames import encode, opened
+from maskmeter.data.frames import encode
 from maskmeter.data.keys import Key, KeySpace
 from maskmeter.data.microdata import Microdata
+from maskmeter.data.source import Source
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords
 from maskmeter.errors import InputError
@@ -146,13 +147,13 @@ def validation_study(
             "`columns` must be a dictionary that gives for each key its true and its recorded column,"
             " such as {'age': ('age_checked', 'age')}."
         )
-    space, given = space_of(keys), opened(source)
-    frame = given.load()
+    space, given = space_of(keys), Source.of(source)
+    asked = [name for pair in columns.values() for name in pair]
+    frame = given.columns(given.check_names(list(dict.fromkeys(asked))))
     studied = []
     for name, pair in columns.items():
-        asked = [Key(column, space[name].categories) for column in pair]
-        given.check_columns(asked)
-        true, recorded = (encode(frame, [one], missing="refuse")[1][:, 0] for one in asked)
+        both = [Key(column, space[name].categories) for column in pair]
+        true, recorded = (encode(frame, [one], missing="refuse")[1][:, 0] for one in both)
         size = space[name].size
         cell = true.astype(np.int64) * size + recorded
         counts = np.bincount(cell, minlength=size**2).reshape(size, size)

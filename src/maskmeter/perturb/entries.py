@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from maskmeter.data.frames import opened
 from maskmeter.data.microdata import Microdata
+from maskmeter.data.source import Source
 from maskmeter.data.varying import NOTHING, By
 from maskmeter.errors import CategoryError, InputError
 from maskmeter.mechanism import Matrix, as_matrix
@@ -142,7 +142,8 @@ def matrix_of(
 ) -> Matrix:
     """Return P[true, released] from a file with its categories in the first row and column."""
     if isinstance(source, str):
-        frame = opened(folder / source).load().to_polars()
+        given = Source.of(folder / source)
+        frame = given.columns(given.names).to_polars()
         numbers = frame.select(frame.columns[0], *_numbers(frame, source))
         return as_matrix(numbers, name=source)
     plain = as_matrix(source, name="the plan")

@@ -16,6 +16,7 @@ from maskmeter.data.keys import Key
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.recoding import recoded_records
 from maskmeter.errors import CategoryError, PerturbationError
+from maskmeter.formats.numbers import number_in
 from maskmeter.perturb.entries import StepEntries, category_entry, category_named
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import Perturbed, Step, as_crossed, as_label
@@ -205,7 +206,10 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
 
     def _by_band(self, key: Key) -> list[str | None]:
         """Return the band of each category."""
-        names, numbers = band_texts(self.bands), [_number(one) for one in key.categories]
+        names, numbers = (
+            band_texts(self.bands),
+            [number_in(None if one is None else str(one)) for one in key.categories],
+        )
         wrong = sum(
             one is not None and number is None
             for one, number in zip(key.categories, numbers, strict=True)
@@ -226,7 +230,7 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
     def _from_top(self, key: Key, plain: list[str | None]) -> list[str | None]:
         """Return each category, and one for all from the top code on."""
         top = float(self.top or 0)
-        numbers = [_number(one) for one in key.categories]
+        numbers = [number_in(None if one is None else str(one)) for one in key.categories]
         if not any(number is not None and number >= top for number in numbers):
             raise CategoryError(f"No category of {self.key!r} reaches {top:g}. Lower `top`.")
         return [
@@ -259,12 +263,3 @@ def _labels(key: Key, data: Microdata) -> list[str | None]:
     if len(set(named)) == len(named):
         return named
     return [None if one is None else str(one) for one in key.categories]
-
-
-def _number(category: Hashable) -> float | None:
-    """Return the number that a category is, or None."""
-    try:
-        number = float(str(category).replace(",", "."))
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None

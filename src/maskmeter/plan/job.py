@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from maskmeter.data.microdata import Microdata, read
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.reading import read
 from maskmeter.data.table import KeyTable, count
 from maskmeter.errors import (
     ColumnNotFoundError,
@@ -153,7 +154,7 @@ def plan_of_release(data: Release | Microdata, *, household: str | None = None) 
     """Return the plan that a release was made by, as far as its file is known."""
     original = data.original if isinstance(data, Release) else data
     made = data.provenance if isinstance(data, Release) else None
-    reading = {} if original.origin is None else dict(original.origin.reading)
+    reading = dict(original.reading)
     fraction = None if original.fraction is None else varying_entry(original.fraction)
     return Plan(
         data=Data(
@@ -241,14 +242,11 @@ def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
     """Refuse columns that the file does not have, or that make no table."""
     if pair[0] == pair[1]:
         raise InputError(f"A table needs two columns, not {pair[0]!r} twice.")
-    if sample.origin is None:
+    if sample.source is None:
         return
-    frame, named = sample.origin.frame, sample.origin.named
     for column in pair:
-        if column not in frame.columns:
-            raise ColumnNotFoundError(column, frame.columns, named=named, listed=False)
-        distinct = frame[column].n_unique()
-        if distinct > max(_MANY, len(frame) / 10):
+        distinct = sample.column(column).used
+        if distinct > max(_MANY, len(sample) / 10):
             raise InputError(
                 f"Column {column!r} has {distinct:,} distinct values, too many for a table."
             )

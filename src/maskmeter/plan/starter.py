@@ -12,10 +12,11 @@ from typing import Literal
 import polars as pl
 
 from maskmeter.data.bands import MANY
-from maskmeter.data.frames import opened
+from maskmeter.data.source import Source
 from maskmeter.errors import FileError
 from maskmeter.files import whole
 from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.formats.numbers import numbers_in
 from maskmeter.perturb.methods import STEPS
 from maskmeter.plurals import counted
 
@@ -27,13 +28,12 @@ _WEIGHTS = re.compile(
 _HOUSEHOLDS = re.compile(
     r"(^|[_. ])(hh|hhid|household|haushalt|menage)([_. ]?(id|nr|no))?$", re.IGNORECASE
 )
-_NUMBER = r"^\s*[+-]?\d+([.,]\d+)?\s*$"
 
 Role = Literal["key", "many", "numbers", "weights", "household", "identifier", "constant"]
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnGuess:
     """A column of the file, and what it is guessed to be."""
 
     name: str
@@ -56,7 +56,7 @@ class Column:
         return "; ".join(parts)
 
 
-def columns_of(frame: pl.DataFrame, labels: dict[str, str]) -> list[Column]:
+def columns_of(frame: pl.DataFrame, labels: dict[str, str]) -> list[ColumnGuess]:
     """Return what every column of a file is guessed to be.
 
     >>> frame = pl.DataFrame({"sex": ["f", "m"] * 5, "id": list("abcdefghij"), "wgt": [1.5] * 10})
@@ -66,12 +66,12 @@ def columns_of(frame: pl.DataFrame, labels: dict[str, str]) -> list[Column]:
     return [_column(frame[name], labels.get(name, "")) for name in frame.columns]
 
 
-def _column(values: pl.Series, label: str) -> Column:
+def _column(values: pl.Series, label: str) -> ColumnGuess:
     present = values.drop_nulls()
     distinct = present.n_unique()
     text = values.dtype == pl.String
     numeric = values.dtype.is_numeric() or (
-        text and len(present) > 0 and bool(present.str.contains(_NUMBER).all())
+        text and len(present) > 0 and not numbers_in(present).null_count()
     )
     role: Role = "key"
     if numeric and _WEIGHTS.search(values.name):
@@ -84,12 +84,12 @@ def _column(values: pl.Series, label: str) -> Column:
         role = "identifier"
     elif distinct > MOST_CATEGORIES:
         role = "numbers" if numeric else "many"
-    return Column(values.name, label, role, distinct, values.null_count(), numeric)
+    return ColumnGuess(values.name, label, role, distinct, values.null_count(), numeric)
 
 
 def _numbered(values: pl.Series) -> bool:
     """Return True for whole numbers close together, as running numbers are and incomes are not."""
-    numbers = values.cast(pl.String).str.replace(",", ".").cast(pl.Float64, strict=False)
+    numbers = numbers_in(values.cast(pl.String))
     low, high = numbers.min(), numbers.max()
     close = float(high) - float(low) < 10 * len(numbers)  # type: ignore[arg-type]
     return close and bool((numbers == numbers.round()).all())
@@ -97,7 +97,7 @@ def _numbered(values: pl.Series) -> bool:
 
 def write_starter(
     source: Path, target: Path, *, encoding: str | None = None, delimiter: str | None = None
-) -> list[Column]:
+) -> list[ColumnGuess]:
     """Write a commented starter plan for a file and return its columns; no plan is overwritten."""
     if target.exists():  # before the file is read, which may take long
         raise FileError(
@@ -105,8 +105,8 @@ def write_starter(
         )
     if not target.absolute().parent.is_dir():
         raise FileError(f"Cannot write {str(target)!r}: there is no such directory.")
-    given = opened(source, Dialect(encoding, delimiter))
-    frame = given.load().to_polars()
+    given = Source.of(source, Dialect(encoding, delimiter))
+    frame = given.columns(given.names).to_polars()
     labels = {name: given.codebook.label(name) for name in frame.columns}
     if not len(frame):
         raise FileError(f"Cannot start a plan from {source.name!r}: it has no records.")
@@ -119,7 +119,7 @@ def write_starter(
 
 
 def starter(
-    name: str, records: int, columns: list[Column], given: dict[str, str | None] | None = None
+    name: str, records: int, columns: list[ColumnGuess], given: dict[str, str | None] | None = None
 ) -> str:
     """Return the text of a starter plan."""
     by_role = {role: [c for c in columns if c.role == role] for role in Role.__args__}  # type: ignore[attr-defined]
@@ -158,7 +158,7 @@ def starter(
     return "\n".join([*lines, "", *_bands(by_role["numbers"]), *_rest(keys)]) + "\n"
 
 
-def _left_out(by_role: dict[str, list[Column]]) -> list[str]:
+def _left_out(by_role: dict[str, list[ColumnGuess]]) -> list[str]:
     reasons = {
         "many": "{} categories, too many for a key; recode it if an intruder may know it",
         "numbers": "{} distinct numbers; to use it as a key, give bands (see below)",
@@ -175,7 +175,7 @@ def _left_out(by_role: dict[str, list[Column]]) -> list[str]:
     return ["# Columns that are not keys:", *told] if told else []
 
 
-def _sampling(weights: list[Column]) -> list[str]:
+def _sampling(weights: list[ColumnGuess]) -> list[str]:
     if weights:
         return [
             f"weights = {_quoted(weights[0].name)}",
@@ -188,7 +188,7 @@ def _sampling(weights: list[Column]) -> list[str]:
     ]
 
 
-def _bands(numbers: list[Column]) -> list[str]:
+def _bands(numbers: list[ColumnGuess]) -> list[str]:
     lines = [
         "# To use numbers as keys, add their columns to keys above and give the lower bounds of bands.",
         "# The protected file then holds the bands instead of the numbers.",
@@ -240,7 +240,7 @@ smallest_count = 10                   # the public report shows no smaller count
 """
 
 
-def _rest(keys: list[Column]) -> list[str]:
+def _rest(keys: list[ColumnGuess]) -> list[str]:
     """Return the disabled parts, with keys of the file in their examples."""
     names = [_quoted(key.name) for key in sorted(keys, key=lambda key: -key.categories)]
     first, second = (*names, '"place"', '"group"')[:2]

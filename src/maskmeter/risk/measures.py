@@ -174,7 +174,7 @@ def estimate_risk(
     view = View.of(data, errors=misclassification)
     sight = view.sight
     if household is not None:
-        sight.released.column(household)  # refused before the work, if at all
+        sight.released.groups(household)  # refused before the work, if at all
     chosen = _method(sight, model) if method is None else method
     check_choice(chosen, Method, name="method")
     check_method(sight, chosen)

@@ -258,9 +258,7 @@ class EstimatedRisk(Risk):
         """Return the first row of each household, and the household of each row."""
         if self.household is None:
             raise InputError("Name the household column: mm.estimate_risk(..., household=...).")
-        number: dict[Any, int] = {}
-        names = self.data.column(self.household)
-        place = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
+        place = self.data.groups(self.household)
         return np.unique(place, return_index=True)[1], place
 
     @property

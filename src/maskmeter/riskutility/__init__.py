@@ -1,7 +1,8 @@
 """Risk against information loss: maps of releases, and the search for one that will do."""
 
+from maskmeter.riskutility.choice import FoundRelease
 from maskmeter.riskutility.comparison import RiskUtilityMap, compare
 from maskmeter.riskutility.family import Family
-from maskmeter.riskutility.finding import FoundRelease, find_release
+from maskmeter.riskutility.finding import find_release
 
 __all__ = ["Family", "FoundRelease", "RiskUtilityMap", "compare", "find_release"]

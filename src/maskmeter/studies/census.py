@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import check_fraction, check_whole
-from maskmeter.data.frames import load
+from maskmeter.data.source import Source
 from maskmeter.streams import AliasTable, RandomSource, seed_of, uniforms
 from maskmeter.types import Array
 
@@ -125,7 +125,8 @@ def bernoulli_sample(population: Any, *, fraction: float, rng: RandomSource = No
     1000
     """
     check_fraction(fraction)
-    frame = load(population)
+    given = Source.of(population)
+    frame = given.columns(given.names)
     kept = uniforms(seed_of(rng), "sample", start=0, stop=len(frame)) < fraction
     return frame[np.flatnonzero(kept)].to_native()
 

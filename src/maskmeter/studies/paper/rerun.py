@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter.data.microdata import Microdata, read
+from maskmeter.data.microdata import Microdata
+from maskmeter.data.reading import read
 from maskmeter.data.table import count
 from maskmeter.errors import FileError
 from maskmeter.files import check_folder, whole

@@ -1,0 +1,255 @@
+"""Source: the file or data frame behind the records, which can be counted, read in part and copied."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from maskmeter import formats
+from maskmeter.data.frames import (
+    Column,
+    Frame,
+    as_frame,
+    careful,
+    distinct,
+    encode_column,
+    replace_values,
+)
+from maskmeter.errors import (
+    ColumnNotFoundError,
+    FileError,
+    FormatWarning,
+    InputError,
+    MaskmeterError,
+    SortedRecordsWarning,
+)
+from maskmeter.files import whole
+from maskmeter.formats.codebook import EMPTY, Codebook
+from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.formats.format import Feature, Header
+from maskmeter.formats.replacement import Replacement, Rows
+
+COUNT = "maskmeter: number of rows"
+FEW = 30  # records that may stand in order by chance
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Source:
+    """The file or the user's frame behind the records; of a file only what is asked for is read.
+
+    Three verbs are what an engine must offer: `count`, `columns` and `write_with`. Every pass over
+    a file is a `scan` or a `write_with`, and the file must still be as it was when it was opened.
+
+    >>> people = Source.of(pl.DataFrame({"sex": ["f", "m", "m"], "age": [30, 40, 50]}))
+    >>> people.columns(["sex"])["sex"].to_list()
+    ['f', 'm', 'm']
+    """
+
+    header: Header
+    path: Path | None = None
+    frame: Frame | None = None
+    state: tuple[int, int] | None = None  # size and time of change of the file
+    _encoded: dict[str, Column | None] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(
+        cls, given: Any, dialect: Dialect | None = None, *, codebook: Codebook = EMPTY
+    ) -> Source:
+        """Return the source that a path or a frame of any kind stands for."""
+        if not isinstance(given, str | Path):
+            frame = as_frame(given)
+            return cls(Header(tuple(frame.collect_schema().names()), codebook), frame=frame)
+        path = Path(given).expanduser()
+        state = _state(path) if path.is_file() else None
+        header = formats.read_header(path, dialect)
+        # The working directory may change before the file is read again.
+        return cls(header, path.absolute(), state=state)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.header.names
+
+    @property
+    def codebook(self) -> Codebook:
+        """What the file says of its columns."""
+        return self.header.codebook
+
+    def check_names(self, names: Sequence[str]) -> list[str]:
+        """Return names that a frame can be asked for, which must be those of columns."""
+        for name in names:
+            if name not in self.names:
+                raise self.not_found(name)
+            if not name or name == "*" or (name.startswith("^") and name.endswith("$")):
+                raise InputError(
+                    f"Rename the column {name!r}: data frames read this name as a pattern."
+                )
+        return list(names)
+
+    def not_found(self, name: str) -> ColumnNotFoundError:
+        """Return the error for a column that is not there."""
+        header = self.header
+        return ColumnNotFoundError(name, header.names, listed=header.listed, named=header.named)
+
+    def keep(self) -> Source:
+        """Return the same records, which no later change of a frame or its query can alter."""
+        if self.frame is None:
+            return self
+        return Source(self.header, frame=self._collected(self.frame).clone())
+
+    def scan(self, names: Sequence[str]) -> Frame:
+        """Return some columns, not yet read where that can wait; of a file, the beginning of a pass."""
+        if self.frame is None:
+            return nw.from_native(formats.read_rows(self.check_unchanged(), self.header, names))
+        if tuple(names) == self.names:
+            return self.frame
+        eager = isinstance(self.frame, nw.DataFrame)
+        return self.frame[list(names)] if eager else self.frame.select(*names)  # type: ignore[index]
+
+    def count(self, names: Sequence[str]) -> nw.DataFrame[Any]:
+        """Return the distinct combinations of columns with their number of rows, under COUNT.
+
+        The rows themselves stay in the engine that holds them.
+        """
+        rows = self.scan(names)
+        return self._collected(
+            careful(lambda: rows.group_by(list(names)).agg(nw.len().alias(COUNT)))
+        )
+
+    def columns(self, names: Sequence[str]) -> nw.DataFrame[Any]:
+        """Return an eager frame of some columns: the user's own kind, Polars for files and engines."""
+        return self._collected(self.scan(names))
+
+    def encode(self, names: Sequence[str], *, most: int | None = None) -> dict[str, Column]:
+        """Return the categories of columns and each record's code, read in one pass and kept.
+
+        With `most`, columns of more categories are left out, and so is what makes no categories.
+        """
+        unread = [
+            name
+            for name in names
+            if self._encoded.get(name) is None and (most is None or name not in self._encoded)
+        ]
+        if unread:
+            frame = self.columns(unread)
+            self._encoded.update({name: _column(frame, name, most) for name in unread})
+        found = {name: self._encoded[name] for name in names}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def records(
+        self,
+        replacements: Sequence[Replacement],
+        *,
+        rows: Rows | None = None,
+        names: Sequence[str] | None = None,
+    ) -> nw.DataFrame[Any]:
+        """Return columns (all, unless `names` are given) with replaced ones among them.
+
+        `rows` are the records to keep, in order. The index of a pandas user stays with the records.
+        """
+        frame = self.columns(self.names if names is None else names)
+        replaced = [replace_values(frame[one.column], one) for one in replacements]
+        return (frame if rows is None else frame[rows]).with_columns(*replaced)
+
+    def write_with(
+        self, path: str | Path, replacements: Sequence[Replacement], rows: Rows | None = None
+    ) -> None:
+        """Write the records with some columns replaced and all others untouched, whole or not at all.
+
+        `rows` are the records to keep, in order. A file in the format of this one differs from it
+        in the replaced cells only where its format can be copied; a warning says what is lost.
+        """
+        target = formats.check_target(path, self.path)
+        if rows is None:
+            _warn_if_sorted(replacements)
+        labelled = Feature.VALUE_LABELS in formats.format_of(target).keeps
+        replacements = [one.labelled() if labelled else one for one in replacements]
+        book = self.codebook
+        for one in replacements:
+            if one.recoded:
+                book = book.recode(one.column, tuple(zip(one.values, one.labels, strict=False)))
+        with whole(target) as unfinished:
+            if self._copied(unfinished, replacements, rows):
+                left = book.left_out
+            else:
+                frame = self.records(replacements, rows=rows)
+                left = formats.write(frame, unfinished, book, source=self.path)
+        if left:
+            message = f"Writing {target.name!r} loses information. {' '.join(left)}"
+            warnings.warn(message, FormatWarning, stacklevel=3)
+
+    def _copied(self, path: Path, replacements: Sequence[Replacement], rows: Rows | None) -> bool:
+        """Write a copy of the file in which only some cells differ; return False if that cannot be.
+
+        Where cells are changed in their bytes, a layout that was misunderstood shows in the records.
+        """
+        if self.path is None:
+            return False
+        read = formats.format_of(self.path)
+        if read.rewrite is None or not read.copies(self.path, path):
+            return False
+        changed = [one for one in replacements if one.changes(rows)]
+        source = self.check_unchanged()
+        done = read.rewrite(source, path, header=self.header, replacements=changed, rows=rows)
+        if not done or not read.rebuilt:
+            return done
+        return formats.holds(path, self.header, self.records(replacements))
+
+    def check_unchanged(self) -> Path:
+        """Return the path of the file, which must be as it was when it was opened."""
+        if self.path is None or not self.path.is_file() or _state(self.path) != self.state:
+            raise FileError(f"{str(self.path)!r} has changed since it was read. Read it again.")
+        return self.path
+
+    def _collected(self, frame: Frame) -> nw.DataFrame[Any]:
+        if isinstance(frame, nw.DataFrame):
+            return frame
+        native = nw.to_native(frame)
+        if self.path is not None:
+            return nw.from_native(formats.collect(native, self.path))
+        if isinstance(native, pl.LazyFrame):
+            return nw.from_native(careful(lambda: native.collect(engine="streaming")))
+        return careful(lambda: frame.collect(backend="polars"))
+
+
+def _column(frame: nw.DataFrame[Any], name: str, most: int | None) -> Column | None:
+    """Return a column in categories, None when it has more than `most` or none at all."""
+    if most is None:
+        return encode_column(frame, name)
+    try:
+        return None if distinct(frame[name]) > most else encode_column(frame, name)
+    except MaskmeterError:  # lists, or the like
+        return None
+
+
+def file_hash(path: Path) -> str:
+    """Return a hash of what a file holds."""
+    with path.open("rb") as file:
+        return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
+
+
+def _state(path: Path) -> tuple[int, int]:
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
+def _warn_if_sorted(replacements: Sequence[Replacement]) -> None:
+    """Warn when a column was changed by which the records are sorted: those moved stand out of place."""
+    for one in replacements:
+        old = one.before.astype(np.int64)
+        steps = np.diff(old)
+        in_order = (steps >= 0).all() or (steps <= 0).all()
+        if len(old) >= FEW and in_order and (old != one.codes).any():
+            message = (
+                f"The records are sorted by {one.column!r}, which was perturbed: changed records are"
+                " out of order and can be recognised. Shuffle the records before you read them."
+            )
+            warnings.warn(message, SortedRecordsWarning, stacklevel=4)
