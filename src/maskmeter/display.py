@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -70,11 +71,21 @@ def listed(frame: pl.DataFrame, columns: Sequence[tuple[str, str, str]]) -> Tabl
     told = [column for column in columns if _filled(frame, column[0])]
     rows = tuple(
         tuple(_cell(value, how) for value, (_, _, how) in zip(row, told, strict=True))
-        for row in frame.select(name for name, _, _ in told).head(_MOST_ROWS).iter_rows()
+        for row in frame.select(name for name, _, _ in told).iter_rows()
     )
-    more = f"The first {_MOST_ROWS} of {len(frame):,} rows; to_frame() has them all."
-    caption = more if len(frame) > _MOST_ROWS else ""
-    return Table(caption, tuple(head for _, head, _ in told), rows)
+    return shortened(Table("", tuple(head for _, head, _ in told), rows))
+
+
+def shortened(table: Table) -> Table:
+    """Return the first rows of a table; its caption then says how many there are.
+
+    >>> shortened(Table("Cells", ("cell",), tuple((str(one),) for one in range(30)))).caption
+    'The first 12 of 30 rows; to_frame() has them all.'
+    """
+    if len(table.rows) <= _MOST_ROWS:
+        return table
+    caption = f"The first {_MOST_ROWS} of {len(table.rows):,} rows; to_frame() has them all."
+    return replace(table, caption=caption, rows=table.rows[:_MOST_ROWS])
 
 
 def _filled(frame: pl.DataFrame, name: str) -> bool:

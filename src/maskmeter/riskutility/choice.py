@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import Progress
-from maskmeter.display import InWords, listed
+from maskmeter.display import InWords, shortened
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted
 from maskmeter.risk import Risk
@@ -25,7 +25,7 @@ from maskmeter.riskutility.assessor import (
     Trial,
     release_cautions,
 )
-from maskmeter.riskutility.comparison import UNCHANGED, RiskUtilityMap, map_of
+from maskmeter.riskutility.comparison import UNCHANGED, RiskUtilityMap, map_of, map_table
 from maskmeter.riskutility.family import Curve, Family, rate_label
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class FoundRelease(InWords):
         """Yield what was tried: the choice first, then those on the frontier."""
         others = [pl.col("label") != self.label, ~pl.col("frontier")]
         ranked = self.path.sort(others, maintain_order=True)
-        yield listed(ranked, self.tried._shown)  # noqa: SLF001 - shown as a map shows it
+        yield shortened(map_table(ranked, measure=self.tried.measure, chosen=self.label))
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each release that was tried."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,9 +15,10 @@ from maskmeter import chart
 from maskmeter.checks import Progress, check_progress, check_whole
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.data.table import KeyTable
-from maskmeter.display import InWords
+from maskmeter.display import InWords, shortened
 from maskmeter.errors import Caution, InputError, UnfitModelWarning, warn
 from maskmeter.loglinear import LogLinear, LogLinearSearch
+from maskmeter.page import Table
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted, plural
 from maskmeter.risk.view import Errors, Known, views
@@ -51,16 +52,6 @@ class RiskUtilityMap(InWords):
     `tables` are those that the loss is the mean of, `cautions` why the estimates may mislead and
     what the steps of a candidate warned of.
     """
-
-    _shown = (
-        ("label", "release", ""),
-        ("risk", "correct matches", ",.1f"),
-        ("upper", "upper end", ",.1f"),
-        ("share", "share of uniques", ".1%"),
-        ("loss", "loss", ".2f"),
-        ("changed", "records changed", ".1%"),
-        ("frontier", "on the frontier", ""),
-    )
 
     points: tuple[Point, ...]
     frontier: tuple[str, ...]
@@ -128,11 +119,9 @@ class RiskUtilityMap(InWords):
         of = counted(len(self.points), "release")
         return f"{number} of {of} {plural(number, 'is', 'are')} on the frontier."
 
-    def _best(self) -> str:
-        """Return the labels on the frontier, or their number where they are too many for a line."""
-        named = ", ".join(self.frontier)
-        many = f"{len(self.frontier)} of {counted(len(self.points), 'release')}"
-        return named if len(named) <= _LINE else many
+    def _tables(self) -> Iterator[Table]:
+        """Yield the releases with their figures."""
+        yield shortened(map_table(self.to_frame(), measure=self.measure))
 
     def plot(self, *, chosen: str = "", target: tuple[float, str] | None = None) -> Any:
         """Return an Altair chart of the map with its frontier.
@@ -140,16 +129,57 @@ class RiskUtilityMap(InWords):
         `chosen` is the label of a release to stand out, `target` a level of risk to draw a line at
         and the words on it.
         """
-        kind = "Expected" if self.exact else "Estimated"
-        return chart.frontier(
-            self.to_frame(),
-            x=AXES[self.measure],
-            y=f"{kind} correct matches",
-            title="Risk and information loss",
-            subtitle=f"Frontier: {self._best()}",
-            chosen=chosen,
-            target=target,
+        return map_chart(
+            self.to_frame(), measure=self.measure, exact=self.exact, chosen=chosen, target=target
         )
+
+
+def map_table(frame: pl.DataFrame, *, measure: str, chosen: str = "") -> Table:
+    """Return the releases of a map as a table; `frame` is that of `RiskUtilityMap.to_frame()`.
+
+    >>> import polars as pl
+    >>> one = {"label": "RS20", "risk": 299.21, "upper": 320.0, "share": 0.11, "loss": 4.3}
+    >>> frame = pl.DataFrame([one | {"changed": 0.2, "frontier": True}])
+    >>> map_table(frame, measure="raad", chosen="RS20").rows
+    (('RS20', '299.2', '320.0', '11.0%', '4.30', '20.0%', 'frontier, chosen'),)
+    """
+    rows = tuple(
+        (
+            one["label"],
+            f"{one['risk']:,.1f}",
+            f"{one['upper']:,.1f}",
+            f"{one['share']:.1%}",
+            f"{one['loss']:.2f}",
+            f"{one['changed']:.1%}",
+            ", ".join(["frontier"] * one["frontier"] + ["chosen"] * (one["label"] == chosen)),
+        )
+        for one in frame.iter_rows(named=True)
+    )
+    head = ("release", "matches", "upper end", "share", "loss", "changed", "mark")
+    return Table(f"Risk and information loss of the releases; loss: {AXES[measure]}", head, rows)
+
+
+def map_chart(
+    frame: pl.DataFrame,
+    *,
+    measure: str,
+    exact: bool,
+    chosen: str = "",
+    target: tuple[float, str] | None = None,
+) -> Any:
+    """Return an Altair chart of the releases of a map, with their frontier."""
+    best = frame.filter("frontier").sort("loss")["label"].to_list()
+    named = ", ".join(best)
+    many = f"{len(best)} of {counted(len(frame), 'release')}"
+    return chart.frontier(
+        frame,
+        x=AXES[measure],
+        y=f"{'Expected' if exact else 'Estimated'} correct matches",
+        title="Risk and information loss",
+        subtitle=f"Frontier: {named if len(named) <= _LINE else many}",
+        chosen=chosen,
+        target=target,
+    )
 
 
 def compare(
