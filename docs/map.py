@@ -13,7 +13,7 @@ PICTURE = Path(__file__).parent / "_static" / "map.png"
 
 if __name__ == "__main__":
     with TemporaryDirectory() as folder:
-        found = run_demo(folder).pack.assessment
-    (figure,) = figures(top(found).blocks)
+        known = run_demo(folder).pack.figures
+    (figure,) = figures(top(known).blocks)
     figure.chart.save(PICTURE, scale_factor=2)
     print(f"Wrote {PICTURE}")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from maskmeter.evidence.figures import Comparison, Figures
 from maskmeter.evidence.provenance import ProvenanceFile
+from maskmeter.evidence.schema import Comparison, Figures
 
 if __name__ == "__main__":
     kinds = {"assessment": Figures, "comparison": Comparison, "provenance": ProvenanceFile}

@@ -1,6 +1,4 @@
 # The public names and where each lives; __init__.py fetches them when they are first used.
-from maskmeter.assessment import Assessment as Assessment
-from maskmeter.assessment import assess as assess
 from maskmeter.data.keys import Key as Key
 from maskmeter.data.keys import KeySpace as KeySpace
 from maskmeter.data.microdata import Microdata as Microdata
@@ -11,7 +9,9 @@ from maskmeter.data.varying import By as By
 from maskmeter.data.varying import by as by
 from maskmeter.errors import MaskmeterError as MaskmeterError
 from maskmeter.errors import MaskmeterWarning as MaskmeterWarning
+from maskmeter.evidence import Assessment as Assessment
 from maskmeter.evidence import Pack as Pack
+from maskmeter.evidence import assess as assess
 from maskmeter.evidence import report as report
 from maskmeter.loglinear import Goodness as Goodness
 from maskmeter.loglinear import LogLinear as LogLinear

@@ -9,18 +9,12 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from maskmeter.assessment import Assessment, assessed
 from maskmeter.checks import Progress
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.source import file_hash
 from maskmeter.errors import PlanError, without_warnings
-from maskmeter.evidence.choices import (
-    frontier_ends,
-    map_figure,
-    option_blocks,
-    target_line,
-)
-from maskmeter.evidence.figures import comparison_figures, encoded
+from maskmeter.evidence.assessment import Assessment, assessed
+from maskmeter.evidence.figures import comparison_figures
 from maskmeter.evidence.overwrite import beside, check_file
 from maskmeter.evidence.pack import (
     AGENCY_ONLY,
@@ -33,9 +27,11 @@ from maskmeter.evidence.pack import (
     write_private,
 )
 from maskmeter.evidence.provenance import ProvenanceFile, check_repeated, provenance_of
-from maskmeter.evidence.sections import keys_table
+from maskmeter.evidence.schema import Comparison, encoded
+from maskmeter.evidence.sections import comparison_sections
 from maskmeter.evidence.settings import Settings
-from maskmeter.page import Section, Top
+from maskmeter.evidence.wording import frontier_ends
+from maskmeter.page import Top
 from maskmeter.perturb import Release, protect
 from maskmeter.perturb.entries import matrix_of
 from maskmeter.perturb.step import Step
@@ -59,9 +55,19 @@ STEPS = (
 )
 
 
-def settings_of(plan: ReportPlan, *, charts: Any = None, ending: str | None = None) -> Settings:
-    """Return how a plan wants its pack written."""
-    return Settings(plan.title, plan.audience, plan.smallest_count, plan.rates, charts, ending)
+def settings_of(
+    plan: ReportPlan, *, charts: Any = None, ending: str | None = None, matrix: bool = False
+) -> Settings:
+    """Return how a plan wants its pack written; options of the command come on top."""
+    return Settings(
+        plan.title,
+        plan.audience,
+        plan.smallest_count,
+        plan.rates,
+        charts,
+        matrix or plan.matrix,
+        ending,
+    )
 
 
 def run_assess(
@@ -73,13 +79,11 @@ def run_assess(
     made: ProvenanceFile | None = None,
 ) -> Pack:
     """Return the pack of a file under its plan: protected if the plan has steps."""
+    if settings.matrix and not task.steps:
+        raise PlanError("The plan has no [[step]], so there is no matrix to write: add a step.")
     seed = _seed(made)
     announce(STEPS[1])
-    data: Release | Microdata = task.sample
-    if task.steps:
-        data = protect(task.sample, task.steps, rng=seed)
-    if made is not None and isinstance(data, Release):
-        check_repeated(data, made)
+    data = _protected(task, seed, made)
     options = None
     if task.candidates:
         announce(STEPS[2])
@@ -89,6 +93,16 @@ def run_assess(
     found = replace(found, options=options, chosen=OWN_STEPS if options and task.steps else "")
     announce(STEPS[4])
     return write_pack(found, folder, settings, plan=written_out(task))
+
+
+def _protected(task: Task, seed: int, made: ProvenanceFile | None) -> Release | Microdata:
+    """Return the release of a plan with steps, or the file as it is; a repeated one must agree."""
+    if not task.steps:
+        return task.sample
+    release = protect(task.sample, task.steps, rng=seed)
+    if made is not None:
+        check_repeated(release, made)
+    return release
 
 
 def run_protect(
@@ -114,8 +128,8 @@ def run_protect(
 
 def run_compare(
     task: Task, folder: Path, settings: Settings, *, seed: int | None, announce: Announce
-) -> tuple[RiskUtilityMap, tuple[Path, ...]]:
-    """Return the risk-utility map of a plan's candidates, and the files that show it."""
+) -> tuple[Comparison, tuple[Path, ...]]:
+    """Return the figures of a plan's candidates, and the files that show them."""
     if not task.candidates:
         raise PlanError("The plan has no [[candidate]]: add some to compare.")
     announce(STEPS[2])
@@ -124,21 +138,19 @@ def run_compare(
         own = {OWN_STEPS: protect(task.sample, task.steps, rng=seed)} if task.steps else {}
     options = _compared(task, own, seed, announce)
     announce(STEPS[4])
-    line = target_line(options, task.target, _uniques(task))
-    listed = [
-        Section("The candidates", (map_figure(options, target=line), *option_blocks(options))),
-        Section("What was compared", (keys_table(task.sample, task.scenarios or {}),)),
-    ]
+    known = comparison_figures(options, task.sample, task.scenarios or {}, task.target)
+    listed = comparison_sections(known)
     with all_or_none(folder, None) as unfinished:
         title = settings.title or "Risk and information loss of the candidates"
-        lead = Top(options.headline, under=frontier_ends(options))
-        write_page(unfinished / "comparison.html", title, lead, listed, AGENCY_ONLY)
-        write_private(unfinished / "comparison.json", encoded(comparison_figures(options)))
+        page = unfinished / "comparison.html"
+        first = Top(known.map.headline, under=frontier_ends(known.map))
+        write_page(page, title, first, listed, AGENCY_ONLY)
+        write_private(unfinished / "comparison.json", encoded(known))
         if settings.charts is not None:
             write_charts(listed, unfinished, settings.charts)
-        make_private(unfinished / "comparison.html")
+        make_private(page)
         names = [path.relative_to(unfinished) for path in sorted(unfinished.rglob("*.*"))]
-    return options, tuple(folder / name for name in names)
+    return known, tuple(folder / name for name in names)
 
 
 def run_find(
@@ -255,12 +267,3 @@ def _compared(
 
 def _named(announce: Announce) -> Progress:
     return lambda label, _done, _of: announce(f"{STEPS[2]}: {label}")
-
-
-def _uniques(task: Task) -> int | None:
-    """Return how many records of the file are unique on what an intruder knows; None of several."""
-    known = [] if task.scenarios is None else list(task.scenarios.values())
-    if len(known) > 1:
-        return None
-    seen = task.sample.project(known[0]) if known else task.sample
-    return seen.uniques

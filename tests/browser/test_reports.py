@@ -35,7 +35,10 @@ def test_labels_that_are_markup_are_words_on_the_page(tmp_path):
     sample = mm.read(odd, keys=[odd.columns[0], "age", "ethnicity"], fraction=0.05)
     release = mm.Swap(odd.columns[0], rate=0.2).apply(sample, rng=1)
     pack = mm.report(
-        release, tmp_path, title="</script><script>alert(1)</script>", audience="internal"
+        mm.assess(release),
+        tmp_path,
+        title="</script><script>alert(1)</script>",
+        audience="internal",
     )
 
     assert faults(tmp_path / "internal.html", views=[("light", 1280)]) == []

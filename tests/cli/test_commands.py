@@ -137,7 +137,7 @@ def test_one_command_gives_the_pack_that_the_api_gives(packed, ending):
     risk = mm.estimate_risk(release, model)
     found = json.loads((out / "assessment.json").read_text(encoding="utf-8"))
     (scenario,) = found["scenarios"]
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     assert scenario["risk"]["total"] == risk.total
     assert scenario["risk"]["interval"] == list(risk.interval)
     assert scenario["risk"]["uniques"] == risk.uniques
@@ -323,7 +323,7 @@ def test_every_scenario_is_assessed_and_the_worst_headlines(people, tmp_path):
     assert list(totals) == ["neighbour", "registrar"]
     assert found["headline"] == max(totals, key=totals.get)
     assert f"In the worst of 2 scenarios ({found['headline']})" in done.stdout
-    assert all(one["households"] > 0 for one in found["scenarios"])
+    assert all(one["households"]["matched"] > 0 for one in found["scenarios"])
     frame = pl.read_parquet(tmp_path / "out" / "risk_by_record.parquet")
     assert {"risk neighbour", "risk registrar"} < set(frame.columns)
     registrar = next(one for one in found["scenarios"] if one["name"] == "registrar")
@@ -358,7 +358,7 @@ def test_a_population_makes_the_risk_exact(town, tmp_path):
     assert found["population_known"]
     assert scenario["risk"]["total"] == mm.exact_risk(release, population).total
     right = mm.correctly_classified_risk(release, population).total
-    assert scenario["other_measures"]["(2.9)"]["total"] == right
+    assert {one["equation"]: one["total"] for one in scenario["other_measures"]}["(2.9)"] == right
 
 
 CHOICES = (
@@ -385,14 +385,18 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
         "comparison.json",
     }
     found = json.loads((tmp_path / "map" / "comparison.json").read_text())
-    assert [one["label"] for one in found["options"]] == ["no protection", "swap 20%", "pram 40%"]
+    assert [one["label"] for one in found["map"]["releases"]] == [
+        "no protection",
+        "swap 20%",
+        "pram 40%",
+    ]
     sample = mm.read(source, keys=KEYS, fraction=0.02)
     steps = {
         "swap 20%": mm.Swap("lad", rate=0.2, within=("sex",)),
         "pram 40%": mm.Pram("lad", stay=0.6),
     }
     options = mm.compare(sample, steps, loss=("lad", "ethnicity"), rng=1)
-    risks = [one["risk"] for one in found["options"][1:]]
+    risks = [one["risk"] for one in found["map"]["releases"][1:]]
     assert risks == [point.risk for point in options.points]
     assert max(len(line) for line in done.stdout.splitlines() if not line.startswith("Wrote")) <= 80
 
@@ -702,7 +706,7 @@ def test_a_pack_that_python_wrote_is_made_again_by_the_command(people, tmp_path)
     fraction = mm.by("sex", {1: 0.02}, otherwise=0.03)
     sample = mm.read(source, keys=KEYS, fraction=fraction)
     steps = [mm.Swap("lad", rate=0.2, within=("sex",)), mm.Pram("age", stay=0.9)]
-    mm.report(mm.protect(sample, steps, rng=5), tmp_path / "one")
+    mm.report(mm.assess(mm.protect(sample, steps, rng=5)), tmp_path / "one")
     made = tmp_path / "one" / "provenance.json"
     done = run("protect", source, "--from", made, "--out", tmp_path / "again.sav")
 
@@ -722,7 +726,7 @@ def test_steps_stand_among_the_candidates_as_they_were_drawn(people, tmp_path):
     assert first.returncode == 0, first.stderr
     assert again.stdout == first.stdout  # all that was drawn is drawn again
     found = json.loads(first.stdout)
-    options = {one["label"]: one for one in found["options"]}
+    options = {one["label"]: one for one in found["map"]["releases"]}
     assert list(options) == ["no protection", "the plan's steps", "pram"]
     assert options[found["chosen"]]["risk"] == found["scenarios"][0]["risk"]["total"]
     assert options["no protection"]["risk"] == found["scenarios"][0]["unprotected"]["total"]
@@ -760,7 +764,7 @@ max_total = 6
     found = json.loads(done.stdout)
     uppers = [one["risk"]["interval"][1] for one in found["scenarios"]]
     assert found["target"]["met"] == (max(uppers) <= 6)
-    chosen = next(one for one in found["options"] if one["label"] == found["chosen"])
+    chosen = next(one for one in found["map"]["releases"] if one["label"] == found["chosen"])
     assert chosen["upper"] == pytest.approx(max(uppers))
 
 

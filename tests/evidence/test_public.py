@@ -1,4 +1,7 @@
-"""The public page: it says less than the agency's report, never anything better, and tells no small count."""
+"""What the public may see: less than the agency, never anything better, and no small count.
+
+All attacks go against the redacted figures as well as the page that is made of them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from dataclasses import replace
 from itertools import permutations
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -14,8 +18,12 @@ import maskmeter as mm
 from maskmeter.chart.axes import ROOM
 from maskmeter.errors import without_warnings
 from maskmeter.evidence import assess
+from maskmeter.evidence.drawings import map_drawing
+from maskmeter.evidence.figures import figures
 from maskmeter.evidence.first_screen import top
-from maskmeter.evidence.public import Policy, public_sections, public_top
+from maskmeter.evidence.records import record_tables
+from maskmeter.evidence.redaction import Policy, redact
+from maskmeter.evidence.schema import Figures
 from maskmeter.evidence.sections import sections
 from maskmeter.loss.formulas import hellinger
 from maskmeter.page import Beside, Figure, Fold, Section, Table
@@ -64,13 +72,46 @@ def blocks_of(first, listed):
                 yield from block.blocks if isinstance(block, Fold) else (block,)
 
 
+def public(found, policy=None):
+    """Return the figures of an assessment that pass the gate."""
+    return redact(figures(found), policy or Policy(SMALLEST))
+
+
+def page_of(known, records=None):
+    return list(blocks_of(top(known), sections(known, records)))
+
+
 def public_page(found):
-    policy = Policy(SMALLEST)
-    return list(blocks_of(public_top(found, policy), public_sections(found, policy)))
+    return page_of(public(found))
 
 
 def agency_page(found):
-    return list(blocks_of(top(found), sections(found)))
+    return page_of(figures(found), record_tables(found))
+
+
+def told_by(known):
+    """Return the numbers of some figures as the tables and the map that attackers look for."""
+    rows = [
+        (name, risk.uniques, risk.total, None if risk.share is None else 100 * risk.share)
+        for name, risk in known.risks
+    ]
+    heads = ("scenario", "unique records", "correct matches", "share")
+    tables = [
+        (heads, rows),
+        (
+            ("key", "total variation", "Hellinger"),
+            [(one.key, 100 * one.total_variation, one.hellinger) for one in known.margins],
+        ),
+    ]
+    drawn = []
+    if known.map is not None:
+        drawn.append(Figure("", map_drawing(known.map)))
+        listed = [(one.label, one.risk, 100 * one.share) for one in known.map.releases]
+        tables.append((("release", "correct matches", "share"), listed))
+    return [
+        Table("", head, tuple(tuple("" if x is None else str(x) for x in row) for row in rows))
+        for head, rows in tables
+    ] + drawn
 
 
 def number_in(text):
@@ -172,8 +213,9 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_no_attack_solves_a_small_count_from_the_public_page(worlds, attack):
-    solved = [attack(public_page(found), found) for found in worlds]
+@pytest.mark.parametrize("shown", [public_page, lambda found: told_by(public(found))])
+def test_no_attack_solves_a_small_count_from_what_is_public(worlds, attack, shown):
+    solved = [attack(shown(found), found) for found in worlds]
 
     assert not any(count for world in solved for count in world)
 
@@ -188,6 +230,80 @@ def agency_pages(worlds):
 def test_the_attacks_solve_the_agency_page(agency_pages, attack):
     """What makes their failing on the public page mean something."""
     assert any(count for blocks, found in agency_pages for count in attack(blocks, found))
+    assert any(
+        count for _, found in agency_pages for count in attack(told_by(figures(found)), found)
+    )
+
+
+# Entries of public figures that may hold any number: what is in the file, or what the agency said.
+OPEN = {
+    "schema_version", "maskmeter", "records", "categories", "fraction", "max_share", "max_total",
+    "words", "measure", "mean_loss", "assumptions", "not_assessed", "name", "label", "title",
+}  # fmt: skip
+
+
+def numbers_in(part, entry=""):
+    """Yield every number among some figures, those in texts too, with the name of its entry."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            yield from numbers_in(value, name)
+    elif isinstance(part, list | tuple):
+        for value in part:
+            yield from numbers_in(value, entry)
+    elif isinstance(part, str):
+        texts = re.findall(r"[\d,]*\d(?:\.\d+)?", part.replace("95 % interval", "interval"))
+        yield from ((entry, float(text.replace(",", ""))) for text in texts)
+    elif isinstance(part, int | float) and not isinstance(part, bool):
+        yield entry, float(part)
+
+
+def test_every_number_that_passes_the_gate_is_rounded(worlds):
+    """So no z2, parameter, term, cell size or loss of a single table does, whatever is added."""
+    passed = kept = 0
+    for found in worlds:
+        told = msgspec.to_builtins(public(found))
+        for entry, number in numbers_in(told):
+            passed += 1
+            assert entry in OPEN or number % SMALLEST == 0, entry
+        whole = [
+            number
+            for entry, number in numbers_in(msgspec.to_builtins(figures(found)))
+            if entry not in OPEN and number % SMALLEST
+        ]
+        kept += len(whole)
+    assert passed > 10 * WORLDS
+    assert kept > 50 * WORLDS  # what the gate keeps back
+
+
+def test_what_a_few_changed_records_can_be_told_by_does_not_pass(worlds):
+    for found in worlds:
+        told = public(found)
+        assert isinstance(told, Figures)
+        assert told.groups == told.loss == told.pairs == told.margins == ()
+        assert told.map is None
+        assert told.choice is None
+        assert all(step.records is None and step.asked is None for step in told.steps)
+        for one in told.scenarios:
+            assert one.model is None
+            assert one.bands == one.without_one_key == one.other_measures == ()
+            for risk in (one.risk, one.unprotected):
+                assert not risk.cell_sizes
+                assert risk.share is risk.above_half is risk.above_fifth is None
+                assert risk.without_target is None
+
+
+def test_the_loss_that_passes_tells_of_no_fewer_than_the_smallest_count(worlds):
+    for found in worlds:
+        told, step = public(found).mean_loss, 200 * SMALLEST / len(found.released)
+        assert told >= found.loss
+        assert min(abs(told - np.ceil(step * n)) for n in range(200)) < 1e-9
+
+
+def test_a_redacted_figure_that_is_redacted_again_stays(worlds):
+    for found in worlds[:10]:
+        once = public(found)
+        again = redact(once, Policy(SMALLEST))
+        assert [risk for _, risk in again.risks] == [risk for _, risk in once.risks]
 
 
 def test_the_public_page_holds_no_chart_and_no_figure_with_digits_to_spare(worlds):
@@ -207,8 +323,9 @@ def test_no_small_count_stands_on_the_public_page(worlds):
             for _, figure in column(public_page(found), head):
                 seen += 1
                 assert figure is None or figure == 0  # any other is "about" or "fewer than"
-        said = public_top(found, Policy(SMALLEST))
-        for text in re.findall(r"(?:about|than|to|of) ([\d,]+)", said.lead + said.under):
+        said = top(public(found))
+        facts = " ".join(f"about {one.figure} of {one.note}" for one in said.facts[:2])
+        for text in re.findall(r"(?:about|than|to|of) ([\d,]+)", f"{said.lead}{said.under}{facts}"):
             assert int(text.replace(",", "")) % SMALLEST == 0
     assert seen >= WORLDS
 
@@ -222,7 +339,7 @@ def stated(text):
 def test_the_public_page_is_never_better_than_the_agency_report(worlds):
     compared = 0
     for found in worlds:
-        first = public_top(found, Policy(SMALLEST))
+        first = top(public(found))
         assert first.mark in (f"Target {found.mark}", "Not assessable")
         assert (first.mark == "Not assessable") != found.assessable
         told = stated(first.lead)
@@ -237,15 +354,15 @@ def test_the_public_is_told_of_a_key_that_misleads(town_release):
     found = assess(town_release)
 
     assert found.worst.better_without[0][0] == "lad"
-    assert "An intruder who ignores lad would do better" in public_top(found, Policy()).under
+    assert "An intruder who ignores lad would do better" in top(public(found)).under
 
 
 def test_rates_are_told_only_if_the_agency_wants_it(town_release):
     found = assess(town_release, drop_one=False)
-    plain, open_ = (repr(public_sections(found, Policy(10, rates))) for rates in (False, True))
+    plain, open_ = (repr(sections(public(found, Policy(10, rates)))) for rates in (False, True))
 
     assert "changed some records" in plain
-    assert "%" not in plain.split("How the file was protected")[1].split("The risk")[0]
+    assert "%" not in plain.split("How the file was protected")[1].split("What was assessed")[0]
     count = int(town_release.changed.sum()) // 10 * 10
     assert f"about {100 * count / len(found.released):.1f}% of the records" in open_
 
@@ -287,7 +404,8 @@ def test_the_public_page_does_not_tell_which_pair_was_swapped():
         matrix = mm.Misclassification({"a": mm.stay_or_move(4, stay=0.95)})
         with without_warnings():
             found = assess(mm.Release(original, released, matrix), drop_one=False)
-        told.add(repr((public_top(found, Policy()), public_sections(found, Policy()))))
+        known = public(found)
+        told.add(repr((known, page_of(known))))
         fitted.add(found.worst.risk.search.summary())
 
     assert len(told) <= 4  # of 25 exchanges

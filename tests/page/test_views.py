@@ -50,7 +50,7 @@ def results(world, tmp_path_factory):
     candidates = {"RS10": mm.Swap("lad", rate=0.1), "RS30": mm.Swap("lad", rate=0.3)}
     asked = {"loss": ("lad", "age"), "population": population, "rng": SEED, "measure": "raad"}
     with without_warnings():
-        search = mm.search_loglinear(sample)
+        search, found = mm.search_loglinear(sample), mm.assess(release)
         return {
             "Microdata": sample,
             "KeyTable": population,
@@ -74,14 +74,16 @@ def results(world, tmp_path_factory):
                 sample, "lad", misclassification={"lad": mm.stay_or_move(6, stay=0.8)}
             ),
             "PramDesign": mm.design_pram(sample, "lad", stay_at_most=0.8),
-            "Pack": mm.report(release, tmp_path_factory.mktemp("pack"), audience="internal"),
+            "Assessment": found,
+            "Pack": mm.report(found, tmp_path_factory.mktemp("pack"), audience="internal"),
         }
 
 
 NAMES = [
     "Microdata", "KeyTable", "Release", "Risk", "EstimatedRisk", "Linkage", "LinkageTrial",
     "LogLinear", "LogLinearSearch", "Loss", "Losses", "RegressionLoss", "RiskUtilityMap",
-    "FoundRelease", "KeyCurve", "ValidationStudy", "CorrectedCounts", "PramDesign", "Pack",
+    "FoundRelease", "KeyCurve", "ValidationStudy", "CorrectedCounts", "PramDesign", "Assessment",
+    "Pack",
 ]  # fmt: skip
 UNDRAWN = {"LogLinear", "ValidationStudy", "CorrectedCounts", "PramDesign"}  # they have no plot
 BY_CATEGORY = {"Loss", "RegressionLoss"}  # their charts are over categories

@@ -36,10 +36,10 @@ def compared(folder, *, target="", scenarios=""):
     plan.write_text(data + scenarios + CANDIDATES + loss + target, encoding="utf-8")
     task = read_task(read_plan(plan), folder / "survey.csv")
     out = folder / f"out{len(list(folder.iterdir()))}"
-    options, _ = run_compare(
+    known, _ = run_compare(
         task, out, settings_of(task.plan.report), seed=1, announce=lambda _: None
     )
-    return task, options, (out / "comparison.html").read_text(encoding="utf-8")
+    return task, known.map, (out / "comparison.html").read_text(encoding="utf-8")
 
 
 def lines(page):

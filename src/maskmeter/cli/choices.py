@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
-from maskmeter.cli.files import as_format, as_pictures, out_folder, show_pack
+from maskmeter.cli.files import as_format, as_pictures, out_folder, show_pack, with_matrix
 from maskmeter.cli.options import (
     about_a_file,
     task_of,
@@ -16,9 +17,8 @@ from maskmeter.cli.options import (
     with_a_plan,
 )
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress
-from maskmeter.errors import warn
+from maskmeter.errors import MaskmeterWarning, warn
 from maskmeter.plan import Plan
-from maskmeter.riskutility import RiskUtilityMap
 
 
 @click.command()
@@ -47,7 +47,10 @@ def compare(
     Example:
       maskmeter compare survey.sav --plan plan.toml --out comparison/
     """  # noqa: D301 - click reads \b as "keep these lines"
+    from maskmeter.evidence.drawings import map_frame
+    from maskmeter.evidence.schema import encoded
     from maskmeter.files import check_folder
+    from maskmeter.riskutility.comparison import map_table
     from maskmeter.workflows import STEPS, run_compare, settings_of
 
     folder = check_folder(out, "comparison.html", "comparison.json")
@@ -55,13 +58,14 @@ def compare(
         announce(STEPS[0])
         task = task_of(file, plan_path, given)
         settings = settings_of(task.plan.report, charts=charts)
-        options, files = run_compare(task, folder, settings, seed=seed, announce=announce)
+        known, files = run_compare(task, folder, settings, seed=seed, announce=announce)
     if as_json:
-        click.echo((folder / "comparison.json").read_text(encoding="utf-8"), nl=False)
+        click.echo(encoded(known).decode(), nl=False)
         return
-    print_words(options.headline, "")
-    print_options(options)
-    warn(options.cautions)
+    print_words(known.map.headline, "")
+    print_table(map_table(map_frame(known.map), measure=known.map.measure))
+    for caution in known.map.cautions:
+        warnings.warn(caution, MaskmeterWarning, stacklevel=2)
     print_files(files)
 
 
@@ -71,6 +75,7 @@ def compare(
 @out_folder
 @as_pictures
 @as_format
+@with_matrix
 @that_keeps_its_seed
 def find(
     *,
@@ -79,6 +84,7 @@ def find(
     out: Path,
     charts: str | None,
     ending: str | None,
+    matrix: bool,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -104,34 +110,16 @@ def find(
     folder = check_folder(out)
 
     def check(plan: Plan, seed: int | None) -> None:
-        wanted = settings_of(plan.report, charts=charts, ending=ending)
+        wanted = settings_of(plan.report, charts=charts, ending=ending, matrix=matrix)
         check_pack(folder, file, wanted, seed=seed)
 
     with progress(STEPS, quiet=quiet) as announce:
         announce(STEPS[0])
         task = task_of(file, plan_path, given, check)
-        settings = settings_of(task.plan.report, charts=charts, ending=ending)
+        settings = settings_of(task.plan.report, charts=charts, ending=ending, matrix=matrix)
         found, pack = run_find(task, folder, settings, announce=announce)
     if not as_json:
-        if pack.assessment.assessable:  # else the verdict says it
-            print_words(found.summary().split("\n")[0], "")
+        if pack.figures.choice and pack.figures.assessable:  # else the verdict says it
+            print_words(pack.figures.choice, "")
         warn(found.tried.cautions)
     show_pack(pack, as_json=as_json)
-
-
-def print_options(options: RiskUtilityMap) -> None:
-    """Print the releases of a map and mark those on the frontier."""
-    rows = [
-        (
-            point.label,
-            f"{point.risk:,.1f}",
-            f"{point.upper:,.1f}",
-            f"{point.share:.1%}",
-            f"{point.loss:.2f}",
-            f"{point.changed:.1%}",
-            "yes" if point.label in options.frontier else "",
-        )
-        for point in options.points
-    ]
-    head = ("release", "matches", "upper end", "share", "loss", "changed", "frontier")
-    print_table("Risk and information loss", head, rows)

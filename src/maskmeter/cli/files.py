@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-import polars as pl
+from msgspec import to_builtins
 
 from maskmeter.cli.options import (
     about_a_file,
@@ -20,7 +20,6 @@ from maskmeter.cli.options import (
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress
 from maskmeter.errors import MaskmeterWarning, warn
 from maskmeter.evidence import Pack
-from maskmeter.perturb import Release
 from maskmeter.plan import Plan
 from maskmeter.plurals import counted, plural
 
@@ -35,6 +34,9 @@ as_pictures = click.option(
 )
 
 as_format = click.option("--format", "ending", help="Format of the protected file, such as .csv.")
+with_matrix = click.option(
+    "--matrix", is_flag=True, help="Also write the release's matrices (matrix.csv)."
+)
 
 
 @click.command()
@@ -44,6 +46,7 @@ as_format = click.option("--format", "ending", help="Format of the protected fil
 @out_folder
 @as_pictures
 @as_format
+@with_matrix
 @that_keeps_its_seed
 def assess(
     *,
@@ -53,6 +56,7 @@ def assess(
     out: Path,
     charts: str | None,
     ending: str | None,
+    matrix: bool,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -76,14 +80,14 @@ def assess(
     folder = check_folder(out)  # before the work
 
     def check(plan: Plan, seed: int | None) -> None:
-        wanted = settings_of(plan.report, charts=charts, ending=ending)
+        wanted = settings_of(plan.report, charts=charts, ending=ending, matrix=matrix)
         files = ("protected", "provenance") if plan.step else ()
         check_pack(folder, file, wanted, release=files, seed=seed)
 
     with progress(STEPS, quiet=quiet) as announce:
         announce(STEPS[0])
         task, made = asked(file, plan_path, repeated, given, check=check)
-        settings = settings_of(task.plan.report, charts=charts, ending=ending)
+        settings = settings_of(task.plan.report, charts=charts, ending=ending, matrix=matrix)
         pack = run_assess(task, folder, settings, announce=announce, made=made)
     show_pack(pack, as_json=as_json)
 
@@ -119,8 +123,10 @@ def protect(
       maskmeter protect survey.sav --plan plan.toml --out safe.sav
       maskmeter protect survey.sav --from safe.sav.provenance.json --out b.sav
     """  # noqa: D301 - click reads \b as "keep these lines"
+    from maskmeter.evidence.figures import step_figures
     from maskmeter.evidence.overwrite import check_file
     from maskmeter.evidence.pack import check_seed
+    from maskmeter.evidence.sections import steps_table
     from maskmeter.workflows import STEPS, run_protect
 
     if (plan_path is None) == (repeated is None):
@@ -137,50 +143,32 @@ def protect(
         announce(STEPS[1])
         release, beside = run_protect(task, out, made=made)
     warn(check_seed(release))
-    steps = _by_step(release)
-    if as_json:
-        share = float(release.changed.mean())
-        files = [str(out), str(beside)]
-        click.echo(json.dumps({"changed": share, "steps": steps.to_dicts(), "files": files}))
-        return
+    steps = step_figures(release)
     changed = release.changed
+    if as_json:
+        told = [to_builtins(one) for one in steps]
+        files = [str(out), str(beside)]
+        click.echo(json.dumps({"changed": float(changed.mean()), "steps": told, "files": files}))
+        return
     moved = int(changed.sum())
     print_words(
         f"{moved:,} of {counted(len(changed), 'record')} {plural(moved, 'was', 'were')} changed."
     )
-    rows = [
-        (name, f"{records:,}", *(f"{share:.1%}" for share in shares))
-        for name, records, *shares in steps.iter_rows()
-    ]
-    head = ("step", "records", "asked", "expected", "achieved")
-    print_table("Share of records changed", head, rows)
+    print_table(steps_table(steps))
     print_files((out, beside))
-
-
-def _by_step(release: Release) -> pl.DataFrame:
-    """Return the share of records that each step changed, over all its groups."""
-    import polars as pl
-
-    shares = [
-        (pl.col(name) * pl.col("records")).sum().truediv(pl.col("records").sum()).alias(name)
-        for name in ("asked", "expected", "achieved")
-    ]
-    grouped = release.rates.group_by("step", maintain_order=True)
-    return grouped.agg(pl.col("records").sum(), *shares)
 
 
 def show_pack(pack: Pack, *, as_json: bool) -> None:
     """Print the figures of a pack and where its files are."""
-    if as_json:
-        from maskmeter.evidence.figures import encoded, figures
-
-        click.echo(encoded(figures(pack.assessment)).decode(), nl=False)
-        return
+    from maskmeter.evidence.schema import encoded
     from maskmeter.evidence.sections import cell_sizes, risk_table
 
+    if as_json:
+        click.echo(encoded(pack.figures).decode(), nl=False)
+        return
     print_words(pack.summary(), "")
-    for table in (risk_table(pack.assessment), cell_sizes(pack.assessment)):
-        print_table(table.caption, table.head, table.rows)
+    print_table(risk_table(pack.figures))
+    print_table(cell_sizes(pack.figures))
     for caution in pack.cautions:
         warnings.warn(caution, MaskmeterWarning, stacklevel=2)
     print_files(pack.files)

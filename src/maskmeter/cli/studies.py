@@ -93,7 +93,8 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
 
 
 def _print_story(found: Demo) -> None:
-    from maskmeter.cli.choices import print_options
+    from maskmeter.page import Table
+    from maskmeter.riskutility.comparison import map_table
     from maskmeter.studies.demo import PLAN, SURVEY
 
     sample = found.found.release.original
@@ -102,9 +103,10 @@ def _print_story(found: Demo) -> None:
         f" {len(found.found.tried.points) - 1} ways to protect it:",
         "",
     )
-    print_options(found.found.tried)
+    tried = found.found.tried
+    print_table(map_table(tried.to_frame(), measure=tried.measure, chosen=found.found.label))
     print_words("", found.found.summary().split("\n")[0], "", found.pack.summary(), "")
-    rows = [
+    rows = tuple(
         (
             equation,
             meaning,
@@ -113,11 +115,10 @@ def _print_story(found: Demo) -> None:
             "-" if risk.negative else f"{risk.share:.1%}",
         )
         for equation, meaning, risk in found.measures
-    ]
-    head = ("measure", "meaning", "matches", "uniques", "share")
-    print_table(
-        "Expected correct matches: the estimate and exact figures from the census", head, rows
     )
+    head = ("measure", "meaning", "matches", "uniques", "share")
+    caption = "Expected correct matches: the estimate and exact figures from the census"
+    print_table(Table(caption, head, rows))
     print_files((found.folder / SURVEY, found.folder / PLAN, *found.pack.files))
     report = next(path for path in found.pack.files if path.name == "internal.html")
     print_words("", f"The report is {report}; open it in a browser.")
@@ -130,7 +131,7 @@ def _print_paper(found: Paper) -> None:
         print_words(f"\n{section.title}")
         for block in section.blocks:
             if isinstance(block, page.Table):
-                print_table(block.caption, block.head, block.rows)
+                print_table(block)
             elif isinstance(block, page.Text):
                 print_words(f"{block.mark + ': ' if block.mark else ''}{block.words}")
 

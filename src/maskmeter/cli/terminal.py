@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from maskmeter import page
 
 
 def finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
@@ -35,18 +39,18 @@ def progress(steps: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], N
         )
 
 
-def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; all columns but the first are numbers."""
+def print_table(table: page.Table) -> None:
+    """Print a table of a page; columns that hold figures stand to the right."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left")
-    for position, name in enumerate(head):
-        table.add_column(name, justify="right" if position else "left")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))  # brackets in it are no markup
-    Console().print(table)
+    drawn = Table(title=Text(table.caption), title_justify="left")
+    for name, figures in zip(table.head, table.figures(), strict=True):
+        drawn.add_column(name, justify="right" if figures else "left")
+    for row in table.rows:
+        drawn.add_row(*(Text(cell) for cell in row))  # brackets in it are no markup
+    Console().print(drawn)
 
 
 def print_words(*lines: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,85 +15,36 @@ from maskmeter.checks import Progress, check_choice, check_progress, shown
 from maskmeter.data.frames import decode
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
+from maskmeter.display import InWords
 from maskmeter.errors import BandsWarning, Caution, InputError, MaskmeterWarning, warn
+from maskmeter.evidence.drawings import risk_chart
+from maskmeter.evidence.figures import figures
+from maskmeter.evidence.scenario import ScenarioRisk, scenario_risk
+from maskmeter.evidence.sections import risk_table
+from maskmeter.evidence.wording import listed_figures
 from maskmeter.loss import Loss, Losses, information_loss
+from maskmeter.page import Table
 from maskmeter.perturb import Release
-from maskmeter.plurals import plural
-from maskmeter.risk import Risk
-from maskmeter.risk.by_keys import KeyCurve, KeySubset
-from maskmeter.risk.known import Formula, approximate, correctly_classified
+from maskmeter.plurals import counted, plural
 from maskmeter.risk.target import Outcome, Target, Verdict
 from maskmeter.risk.view import Errors, Known, View, views
 from maskmeter.riskutility import RiskUtilityMap
-from maskmeter.riskutility.assessor import Measure, Tables, distance, loss_tables
-
-BANDS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the risk of single records
-HALF, FIFTH = 0.5, 0.2
-DRIVING = 3  # keys that are named as those that carry the risk
-MOST_KEYS = 15  # of which each is left out in turn: with more it would take minutes
-_NOTICEABLE = 1.02
+from maskmeter.riskutility.assessor import (
+    Measure,
+    Tables,
+    distance,
+    loss_tables,
+    named_tables,
+)
 
 
 @dataclass(frozen=True, eq=False)
-class ScenarioRisk:
-    """The risk when an intruder knows some keys, before and after protection.
+class Assessment(InWords):
+    """What is known about a file that is to be released: risk, loss and the choices that were open.
 
-    `before` is None where nothing was changed. `others` are further measures of the same risk, by
-    their equation; `without_one` has the risk with all keys first, then with each of them left out,
-    when that was asked for.
+    `household` and `asked`, the two-way tables that were named, are what was asked for; a report
+    writes them down with the rest.
     """
-
-    name: str
-    risk: Risk
-    before: Risk | None
-    others: tuple[tuple[str, str, Risk], ...]
-    without_one: KeyCurve | None
-
-    @property
-    def left_out(self) -> list[tuple[str, KeySubset]]:
-        """Each key with the risk when it is the one that is not known."""
-        if self.without_one is None:
-            return []
-        whole, *rest = self.without_one.subsets
-        return [(next(key for key in whole.keys if key not in one.keys), one) for one in rest]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys that are known."""
-        return self.risk.data.space.names
-
-    @property
-    def many(self) -> bool:
-        """Whether there are too many keys to leave each of them out in turn."""
-        return len(self.keys) > MOST_KEYS
-
-    @property
-    def driving(self) -> list[tuple[str, KeySubset]]:
-        """Each key with the risk when it is not known, those that carry most of the risk first."""
-        return sorted(self.left_out, key=lambda pair: pair[1].risk)
-
-    @property
-    def better_without(self) -> list[tuple[str, KeySubset]]:
-        """Keys that an intruder would do better to ignore, those that mislead most first.
-
-        That is so where noticeably more matches would be right.
-        """
-        if self.without_one is None:
-            return []
-        whole = self.without_one.subsets[0]
-        ignored = [pair for pair in self.left_out if pair[1].risk > whole.risk * _NOTICEABLE]
-        return sorted(ignored, key=lambda pair: -pair[1].risk)
-
-    def bands(self) -> pl.DataFrame:
-        """Return how many sample uniques have a risk over `low` and up to `high`, for each band."""
-        place = np.searchsorted(BANDS[1:-1], self.risk.by_cell, side="left")
-        counts = np.bincount(place, minlength=len(BANDS) - 1)
-        return pl.DataFrame({"low": BANDS[:-1], "high": BANDS[1:], "count": counts})
-
-
-@dataclass(frozen=True, eq=False)
-class Assessment:
-    """What is known about a file that is to be released: risk, loss and the choices that were open."""
 
     data: Release | Microdata
     scenarios: tuple[ScenarioRisk, ...]
@@ -100,6 +52,8 @@ class Assessment:
     measure: Measure = "worst"  # of their loss
     losses: Losses | None = None
     target: Target | None = None
+    household: str | None = None
+    asked: tuple[tuple[str, str], ...] = ()
     options: RiskUtilityMap | None = None
     chosen: str = ""  # which of the options this is
     choice: str = ""  # why it was chosen, in words
@@ -121,18 +75,9 @@ class Assessment:
         return self.data.original if isinstance(self.data, Release) else self.data
 
     @property
-    def named(self) -> list[tuple[str, Risk]]:
-        """The risk of every scenario, before and after protection, by a name."""
-        named = []
-        for one in self.scenarios:
-            if one.before is None:
-                named.append((one.name, one.risk))
-            else:
-                named += [
-                    (f"{one.name}, unprotected", one.before),
-                    (f"{one.name}, protected", one.risk),
-                ]
-        return named
+    def path(self) -> Path | None:
+        """The file that was read, if there is one."""
+        return self.original.path
 
     @cached_property
     def worst(self) -> ScenarioRisk:
@@ -140,10 +85,14 @@ class Assessment:
         return max(self.scenarios, key=lambda one: one.risk.total)
 
     @property
+    def about_file(self) -> tuple[Caution, ...]:
+        """Cautions about the file or its release."""
+        return _banded(self.original) if self.release is None else self.release.cautions
+
+    @property
     def cautions(self) -> tuple[Caution, ...]:
         """Cautions about the release, then about the risk in the worst scenario."""
-        own = _banded(self.original) if self.release is None else self.release.cautions
-        return (*own, *self.worst.risk.cautions)
+        return (*self.about_file, *self.worst.risk.cautions)
 
     @property
     def loss(self) -> float | None:
@@ -177,6 +126,36 @@ class Assessment:
     def met(self) -> bool | None:
         """Whether every scenario meets the target, by the figure that it asks for."""
         return None if self.outcome is None else self.outcome.met
+
+    def __repr__(self) -> str:
+        """Return the headline: no record is shown."""
+        mark = "" if self.mark is None else f"; target {self.mark}"
+        return f"Assessment({counted(len(self.scenarios), 'scenario')}; worst {self.worst.risk!r}{mark})"
+
+    def summary(self) -> str:
+        """Return the verdict, which names no record."""
+        return figures(self).verdict
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each scenario and figure: its value, and that of the unprotected file."""
+        rows = [
+            (one.name, name, value, before.get(name))
+            for one in figures(self).scenarios
+            for before in [{} if one.unprotected is None else listed_figures(one.unprotected)]
+            for name, value in listed_figures(one.risk).items()
+        ]
+        kinds = {"scenario": pl.String, "figure": pl.String}
+        return pl.DataFrame(
+            rows, schema=kinds | dict.fromkeys(("value", "unprotected"), pl.Float64), orient="row"
+        )
+
+    def plot(self) -> Any:
+        """Return an Altair chart of the expected correct matches, before and after protection."""
+        return risk_chart(figures(self))
+
+    def _tables(self) -> Iterator[Table]:
+        """Yield the risk of every scenario."""
+        yield risk_table(figures(self))
 
     def by_record(self) -> pl.DataFrame:
         """Return a row for each record: its released keys, whether it is unique, and its risks."""
@@ -280,21 +259,16 @@ def assessed(
     progress: Progress | None = None,
 ) -> Assessment:
     """Return the assessment of a file as some intruders see it, without a warning."""
-    told: list[Caution] = []
-    if household is not None and any(view.counts is not None for view in seen.values()):
-        text = (
-            "The risk of households can only be estimated: it is left out when the population is"
-            " known."
-        )
-        told, household = [Caution(MaskmeterWarning, text, "")], None
+    release = data if isinstance(data, Release) else None
+    original = data.original if isinstance(data, Release) else data
+    private, measured = _household(original, household, seen)
     found = []
     for number, (name, view) in enumerate(seen.items(), start=1):
         if progress is not None:
             progress(f"Measuring the risk: {name}", number, len(seen))
-        found.append(_scenario(name, view, household, drop_one=drop_one))
+        found.append(scenario_risk(name, view, measured, drop_one=drop_one))
     if progress is not None:
         progress("Measuring the loss", 0, 0)
-    release = data if isinstance(data, Release) else None
     several = release is not None and len(release.original.space.names) > 1
     return Assessment(
         data,
@@ -303,38 +277,25 @@ def assessed(
         measure,
         information_loss(release) if several and release is not None else None,
         target,
-        private=tuple(told),
+        household,
+        named_tables(loss),
+        private=private,
     )
 
 
-def _scenario(name: str, view: View, household: str | None, *, drop_one: bool) -> ScenarioRisk:
-    """Return the risk before and after protection, then the risk without each key."""
-    risk = view.risk(household=household)
-    protected = view.release.provenance is not None or view.release.mechanism.factors
-    before = view.before().risk() if protected else None
-    without = None
-    if drop_one and len(view.keys) <= MOST_KEYS:
-        bare = None if before is None else before.total
-        whole = KeySubset.of(view, risk, without_error=bare)
-        rest = [KeySubset.of(view.without(key)) for key in view.keys if len(view.keys) > 1]
-        without = KeyCurve((whole, *rest))
-    return ScenarioRisk(name, risk, before, tuple(approximations(view)), without)
-
-
-def approximations(view: View) -> Iterator[tuple[str, str, Risk]]:
-    """Yield the paper's approximations beside the exact risk."""
-    if view.population is None or not view.mechanism.factors:
-        return
-    named: tuple[tuple[Formula, str], ...] = (
-        ("2.5", "approximation, small fraction"),
-        ("2.6", "approximation, small error rate"),
-        ("2.7", "approximation, diagonal only"),
+def _household(
+    data: Microdata, column: str | None, seen: Mapping[str, View]
+) -> tuple[tuple[Caution, ...], str | None]:
+    """Return the household column if its risk can be measured, and a caution if it cannot."""
+    if column is None:
+        return (), None
+    data.column(column)  # refused before the work, if at all
+    if all(view.counts is None for view in seen.values()):
+        return (), column
+    text = (
+        "The risk of households can only be estimated: it is left out when the population is known."
     )
-    for formula, words in named:
-        near = approximate(view.uniques, formula, "expected")
-        yield f"({formula})", "does not apply here" if near.negative else words, near
-    if view.sight.truth is not None:
-        yield "(2.9)", "tau*_CC, knowing who moved", correctly_classified(view.uniques)
+    return (Caution(MaskmeterWarning, text, ""),), None
 
 
 def _tables(release: Release, loss: Tables) -> tuple[Loss, ...]:

@@ -14,7 +14,15 @@ from maskmeter.evidence.provenance import read_provenance
 from maskmeter.evidence.settings import Settings
 from maskmeter.files import check_folder
 
-ORDER = ("protected", "provenance", "risk_by_record", "assessment", "internal", "public")
+ORDER = (
+    "protected",
+    "provenance",
+    "matrix",
+    "risk_by_record",
+    "assessment",
+    "internal",
+    "public",
+)
 PROVENANCE = "provenance.json"
 
 
@@ -43,6 +51,7 @@ def check_pack(
     names += [Path(f"{one}.html") for one in readers]
     if "protected" in release:
         names.append(Path(protected_name(source, settings.ending)))
+        names += [Path("matrix.csv")] if settings.matrix else []
     if "provenance" in release:
         names.append(Path(PROVENANCE))
         check_provenance(folder / PROVENANCE, seed)

@@ -6,7 +6,7 @@ import datetime as dt
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import maskmeter
-from maskmeter.assessment import Assessment, assess
-from maskmeter.checks import Progress
-from maskmeter.data.microdata import Microdata
-from maskmeter.data.table import KeyTable
+from maskmeter.checks import shown
 from maskmeter.display import InWords
-from maskmeter.errors import Caution, FileError, FormatWarning, GuessableSeedWarning
-from maskmeter.evidence.figures import encoded, figures
+from maskmeter.errors import Caution, FileError, FormatWarning, GuessableSeedWarning, InputError
+from maskmeter.evidence.assessment import Assessment
+from maskmeter.evidence.figures import figures
 from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.overwrite import (
     ORDER,
@@ -33,20 +31,19 @@ from maskmeter.evidence.overwrite import (
     protected_name,
 )
 from maskmeter.evidence.provenance import provenance_of
-from maskmeter.evidence.public import Policy, public_sections, public_top
+from maskmeter.evidence.records import RecordTables, record_tables
+from maskmeter.evidence.redaction import Policy, redact
+from maskmeter.evidence.schema import Figures, encoded
 from maskmeter.evidence.sections import sections
 from maskmeter.evidence.settings import Charts, Readers, Settings
-from maskmeter.evidence.wording import verdict
 from maskmeter.files import check_folder
-from maskmeter.mechanism import Misclassification
 from maskmeter.page import Section, Table, render
 from maskmeter.page import figures as figures_of
 from maskmeter.perturb import Release
 from maskmeter.plan.job import plan_of_release
 from maskmeter.plan.schema import LossPlan, Plan, ReportPlan, Scenario, TargetPlan
 from maskmeter.plurals import counted
-from maskmeter.risk.target import DecidedBy, Target
-from maskmeter.risk.view import check_data
+from maskmeter.risk.view import ALL_KEYS
 from maskmeter.riskutility import RiskUtilityMap
 
 if TYPE_CHECKING:
@@ -60,11 +57,15 @@ _UNGUESSABLE = 2**64  # seeds from here on are not found by trying numbers
 
 @dataclass(frozen=True, eq=False)
 class Pack(InWords):
-    """An assessment and its files; `lost` is what the protected file's format cannot store."""
+    """An assessment, its figures and its files.
+
+    `lost` is what the format of the protected file cannot store.
+    """
 
     folder: Path
     files: tuple[Path, ...]
     assessment: Assessment
+    figures: Figures
     lost: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -74,16 +75,16 @@ class Pack(InWords):
     @property
     def cautions(self) -> tuple[str, ...]:
         """Cautions about the figures and the release, for the agency only."""
-        found = self.assessment
-        return (*map(str, (*found.cautions, *found.private)), *self.lost)
+        told = (*self.figures.cautions, *self.figures.worst.cautions)
+        return (*(one.text for one in told), *self.lost)
 
     def summary(self) -> str:
         """Return the verdict, which names no record."""
-        return verdict(self.assessment)
+        return self.figures.verdict
 
     def plot(self) -> Any:
-        """Return an Altair histogram of the risk in the worst scenario."""
-        return self.assessment.worst.risk.plot()
+        """Return an Altair chart of the expected correct matches, before and after protection."""
+        return self.assessment.plot()
 
     def _tables(self) -> Iterator[Table]:
         """Yield the files of the pack."""
@@ -92,26 +93,18 @@ class Pack(InWords):
 
 
 def report(
-    data: Release | Microdata,
+    assessment: Assessment,
     folder: str | Path,
     *,
-    scenarios: Mapping[str, str | Sequence[str]] | None = None,
-    population: KeyTable | None = None,
-    misclassification: Misclassification | None = None,
-    loss: Sequence[tuple[str, str]] = (),
-    max_share: float | None = None,
-    max_total: float | None = None,
-    by: DecidedBy = "upper",
-    household: str | None = None,
-    options: RiskUtilityMap | None = None,
     title: str | None = None,
     audience: Readers = "both",
     smallest_count: int = 10,
     rates: bool = False,
     charts: Charts | None = None,
-    progress: Progress | None = None,
+    matrix: bool = False,
+    options: RiskUtilityMap | None = None,
 ) -> Pack:
-    """Return the evidence about a release, or a file as it is, written to a folder.
+    """Return the evidence about an assessment, written to a folder.
 
     The folder gets `internal.html` and `public.html`, `assessment.json`, `risk_by_record.parquet`
     and, for a release, the protected file in the format it came in and `provenance.json`. The
@@ -119,23 +112,8 @@ def report(
 
     Parameters
     ----------
-    scenarios
-        Named sets of keys that intruders may know, such as {"neighbour": ["lad", "sex"]}; the
-        worst one is the headline. Without them, the intruder knows all keys.
-    population
-        Counts of the true keys: then the risk is exact, else it is estimated.
-    misclassification
-        Errors that the file was recorded with.
-    loss
-        Two-way tables whose information loss is shown, such as [("lad", "ethnicity")].
-    max_share, max_total
-        The risk target: the verdict says whether it is met.
-    by
-        Which figure of an estimate must meet it: the "upper" end of its interval, or the "estimate".
-    household
-        Column of household numbers, to measure the risk of households too.
-    options
-        A map from `mm.compare` or `find_release(...).tried`, to show the releases compared.
+    assessment
+        What `mm.assess` returns for a release, or for a file as it is.
     audience
         Which reports are written: "internal", "public" or "both".
     smallest_count
@@ -144,85 +122,95 @@ def report(
         Whether the public report shows the share of records changed.
     charts
         "svg" or "png" to also save each chart as an image.
+    matrix
+        Whether to write `matrix.csv` too: the probabilities P[true, released] of the release.
+    options
+        A map from `mm.compare` or `find_release(...).tried`, to show the releases compared.
 
     >>> import tempfile, maskmeter as mm
     >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
     >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05)
     >>> release = mm.Swap("lad", rate=0.2).apply(sample, rng=2010)
-    >>> pack = mm.report(release, tempfile.mkdtemp())
+    >>> pack = mm.report(mm.assess(release), tempfile.mkdtemp())
     >>> [path.name for path in pack.files]
     ['protected.parquet', 'provenance.json', 'risk_by_record.parquet', 'assessment.json', 'internal.html', 'public.html']
     """
-    settings = Settings(title, audience, smallest_count, rates, charts)
-    target = None
-    if max_share is not None or max_total is not None:
-        target = Target(max_share=max_share, max_total=max_total, by=by)
-    out = _checked_folder(data, folder, settings)
-    found = assess(
-        data,
-        known=scenarios,
-        population=population,
-        misclassification=misclassification,
-        loss=loss,
-        target=target,
-        household=household,
-        progress=progress,
-    )
-    found = replace(found, options=options)
-    plan = msgspec.structs.replace(
-        plan_of_release(found.data, household=household),
-        scenario={one.name: Scenario(list(one.keys)) for one in found.scenarios if scenarios},
-        loss=LossPlan([(rows, columns) for rows, columns in loss]),
+    if not isinstance(assessment, Assessment):
+        raise InputError(f"Give an assessment (mm.assess), not a {type(assessment).__name__}.")
+    if options is not None and not isinstance(options, RiskUtilityMap):
+        raise InputError(f"`options` must be a map (mm.compare), not {shown(options)}.")
+    settings = Settings(title, audience, smallest_count, rates, charts, matrix)
+    out = check_folder(folder)
+    release, source = assessment.release, assessment.path
+    if matrix and release is None:
+        raise InputError("`matrix` is for a release: this file was not protected.")
+    made = None if release is None else release.provenance
+    files = () if release is None else ORDER[: 1 if made is None else 2]
+    check_pack(out, source, settings, release=files, seed=None if made is None else made.seed)
+    found = assessment if options is None else replace(assessment, options=options)
+    return write_pack(found, out, settings, plan=_plan(found, settings))
+
+
+def _plan(found: Assessment, settings: Settings) -> Plan:
+    """Return the plan that would make this assessment and its report."""
+    plan, target = plan_of_release(found.data, household=found.household), found.target
+    known = {one.name: Scenario(list(one.keys)) for one in found.scenarios}
+    if known.keys() != {ALL_KEYS}:  # the scenarios are all that was assessed
+        data = msgspec.structs.replace(plan.data, keys=[])
+        plan = msgspec.structs.replace(plan, data=data, scenario=known)
+    return msgspec.structs.replace(
+        plan,
+        loss=LossPlan(list(found.asked), found.measure),
         target=None
         if target is None
         else TargetPlan(target.max_share, target.max_total, target.by),
-        report=ReportPlan(title, audience, smallest_count, rates),
+        report=ReportPlan(
+            settings.title,
+            settings.audience,
+            settings.smallest_count,
+            settings.rates,
+            settings.matrix,
+        ),
     )
-    if scenarios:  # they are all that was assessed
-        plan = msgspec.structs.replace(plan, data=msgspec.structs.replace(plan.data, keys=[]))
-    return write_pack(found, out, settings, plan=plan)
-
-
-def _checked_folder(data: Release | Microdata, folder: str | Path, settings: Settings) -> Path:
-    """Return the folder of a pack, if nothing in it stands in the way."""
-    check_data(data)
-    out = check_folder(folder)
-    original, made, files = (
-        (data.original, data.provenance, ORDER[: 1 if data.provenance is None else 2])
-        if isinstance(data, Release)
-        else (data, None, ())
-    )
-    source = original.path
-    check_pack(out, source, settings, release=files, seed=None if made is None else made.seed)
-    return out
 
 
 def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Plan) -> Pack:
     """Return an assessment as the files of a pack: all of them are written, or none."""
-    source = found.original.path
+    source = found.path
     if not settings.invented:
-        found = replace(found, private=check_seed(found.release))
+        found = replace(found, private=(*found.private, *check_seed(found.release)))
+    known = figures(found)
     with all_or_none(folder, source) as unfinished:
-        lost = _write_release(found, unfinished, settings, plan, source)
+        lost = _write_release(found, unfinished, settings, plan)
         found.by_record().write_parquet(unfinished / "risk_by_record.parquet")
-        write_private(unfinished / "assessment.json", encoded(figures(found)))
-        listed = sections(found)
-        named = "the released file" if source is None else source.name
-        if settings.audience != "public":
-            title = settings.title or f"Disclosure risk of {named}"
-            write_page(unfinished / "internal.html", title, top(found), listed, AGENCY_ONLY)
-        if settings.audience != "internal":
-            policy = Policy(settings.smallest_count, settings.rates)
-            title = settings.title or "Disclosure risk of the released file"
-            first, told = public_top(found, policy), public_sections(found, policy)
-            write_page(unfinished / "public.html", title, first, told, FOR_ALL)
-        if settings.charts is not None:
-            write_charts([Section("", top(found).blocks), *listed], unfinished, settings.charts)
-        for name in ("risk_by_record.parquet", "internal.html"):
+        write_private(unfinished / "assessment.json", encoded(known))
+        _write_pages(known, record_tables(found), unfinished, settings, source)
+        for name in ("risk_by_record.parquet", "internal.html", "matrix.csv"):
             make_private(unfinished / name)
         names = [path.relative_to(unfinished) for path in _in_order(unfinished)]
         check_stale(folder, names)
-    return Pack(folder, tuple(folder / name for name in names), found, lost)
+    return Pack(folder, tuple(folder / name for name in names), found, known, lost)
+
+
+def _write_pages(
+    known: Figures,
+    records: RecordTables | None,
+    folder: Path,
+    settings: Settings,
+    source: Path | None,
+) -> None:
+    """Write the report for the agency, the page for the public, and the charts."""
+    first, listed = top(known), sections(known, records)
+    if settings.audience != "public":
+        named = "the released file" if source is None else source.name
+        title = settings.title or f"Disclosure risk of {named}"
+        write_page(folder / "internal.html", title, first, listed, AGENCY_ONLY)
+    if settings.audience != "internal":
+        told = redact(known, Policy(settings.smallest_count, settings.rates))
+        title = settings.title or "Disclosure risk of the released file"
+        write_page(folder / "public.html", title, top(told), sections(told), FOR_ALL)
+    if settings.charts is not None:
+        write_charts([Section("", first.blocks), *listed], folder, settings.charts)
 
 
 def check_seed(release: Release | None) -> tuple[Caution, ...]:
@@ -239,12 +227,14 @@ def check_seed(release: Release | None) -> tuple[Caution, ...]:
 
 
 def _write_release(
-    found: Assessment, folder: Path, settings: Settings, plan: Plan, source: Path | None
+    found: Assessment, folder: Path, settings: Settings, plan: Plan
 ) -> tuple[str, ...]:
     """Write the protected file and how it was made; return what its format cannot keep."""
-    release = found.release
+    release, source = found.release, found.path
     if release is None:
         return ()
+    if settings.matrix:
+        release.mechanism.to_frame().write_csv(folder / "matrix.csv")
     output = folder / protected_name(source, settings.ending)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)

@@ -12,7 +12,7 @@ from maskmeter.perturb import Release
 from maskmeter.perturb.methods import StepPlan
 from maskmeter.plan.schema import Plan
 
-VERSION = 1
+VERSION = 2
 _LONGEST = 100  # digits of a seed
 
 
@@ -54,25 +54,37 @@ def provenance_of(
     )
 
 
+class _Versioned(msgspec.Struct):
+    """What every version of the file begins with."""
+
+    schema_version: int
+
+
 def read_provenance(path: str | Path) -> ProvenanceFile:
     """Return a provenance file that was written before."""
     path = Path(path)
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=ProvenanceFile)
+        content = path.read_bytes()
+        version = msgspec.json.decode(content, type=_Versioned).schema_version
+        if version != VERSION:
+            raise _other_version(path, version)
+        found = msgspec.json.decode(content, type=ProvenanceFile)
     except OSError as error:
         raise PlanError(f"Cannot read {str(path)!r}: {str(error.strerror).lower()}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise PlanError(
             f"Cannot read {path.name!r}: it is not a provenance.json that maskmeter wrote."
         ) from None
-    if found.schema_version != VERSION:
-        raise PlanError(
-            f"{path.name!r} has schema version {found.schema_version}; this version of maskmeter"
-            f" reads version {VERSION}."
-        )
     if not found.seed.isdecimal() or len(found.seed) > _LONGEST:
         raise PlanError(f"The seed in {path.name!r} is not a number: the file was edited.")
     return found
+
+
+def _other_version(path: Path, version: int) -> PlanError:
+    return PlanError(
+        f"{path.name!r} has schema version {version}, but this maskmeter reads version {VERSION}:"
+        " recreate its release with the maskmeter that wrote it, or protect the file again."
+    )
 
 
 def check_repeated(release: Release, made: ProvenanceFile) -> None:

@@ -1,149 +1,82 @@
-"""The sections of the agency's report, below its first screen."""
+"""The sections of a report on some figures, below its first screen.
+
+Exact figures make the agency's report, redacted ones the page for the public: what is not in the
+figures is not on the page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
-from maskmeter import chart
-from maskmeter.assessment import HALF, MOST_KEYS, Assessment
-from maskmeter.data.microdata import Microdata
 from maskmeter.display import SIZES
-from maskmeter.evidence.choices import choice_blocks
-from maskmeter.evidence.records import record_blocks
+from maskmeter.evidence.drawings import (
+    drivers_chart,
+    map_drawing,
+    map_frame,
+    path_chart,
+    raad_chart,
+)
+from maskmeter.evidence.records import RecordTables
+from maskmeter.evidence.schema import (
+    Comparison,
+    Figures,
+    KeyFigures,
+    LossFigures,
+    MapFigures,
+    RiskFigures,
+    StepFigures,
+)
 from maskmeter.evidence.wording import (
-    GLOSSARY,
-    NOT_ASSESSED,
-    assumptions,
-    matches,
+    Numbers,
+    glossary,
+    mean_loss,
     percent,
-    reduction,
     sampling,
-    spoken_interval,
-    steps_in_words,
-    titled,
+    step_done,
 )
-from maskmeter.loss import Loss
-from maskmeter.page import (
-    Beside,
-    Figure,
-    Fold,
-    Points,
-    Section,
-    Table,
-    Terms,
-    Text,
-    filled,
-)
+from maskmeter.page import Beside, Figure, Fold, Points, Section, Table, Terms, Text, filled
 from maskmeter.plurals import counted, plural
-from maskmeter.risk import EstimatedRisk, Risk
-from maskmeter.risk.by_keys import KeySubset
+from maskmeter.riskutility.comparison import map_table
 
 if TYPE_CHECKING:
     from maskmeter.page import Block
-
 
 _FEW = 20  # records of a group, which a matrix of its own then nearly describes one by one
 _SHORT = 12  # rows that a table may have and stay open
 
 
-def sections(found: Assessment) -> list[Section]:
-    """Return the sections below the first screen; those that have nothing to say are left out."""
+def sections(figures: Figures, records: RecordTables | None = None) -> list[Section]:
+    """Return the sections below the first screen; those that have nothing to say are left out.
+
+    `records` are the tables about single records, which only the agency may see.
+    """
     parts: tuple[tuple[str, Iterable[Block]], ...] = (
-        ("The risk", _risk(found)),
-        ("How the file was protected", _how(found)),
-        ("What was assessed", _what(found)),
-        ("Which keys drive the risk", _keys(found)),
-        ("The risk of single records", record_blocks(found)),
-        ("Information loss", _loss(found)),
-        ("The releases compared", choice_blocks(found)),
-        ("The model behind the estimate", _model(found)),
-        ("What was not assessed", [Points(NOT_ASSESSED)]),
-        ("Glossary", [Fold("What the words mean", (Terms(GLOSSARY),))]),
+        ("The risk", _risk(figures)),
+        ("How the file was protected", _how(figures)),
+        ("What was assessed", _what(figures)),
+        ("Which keys drive the risk", _keys(figures)),
+        ("The risk of single records", () if records is None else records.blocks(figures)),
+        ("Information loss", _loss(figures)),
+        ("The releases compared", _choices(figures)),
+        ("The model behind the estimate", _model(figures)),
+        ("What was not assessed", [Points(figures.not_assessed)]),
+        ("Glossary", [Fold("What the words mean", (Terms(glossary(figures)),))]),
     )
     return filled(parts)
 
 
-def _what(found: Assessment) -> Iterator[Block]:
-    data = found.released
-    yield Text(
-        f"A file of {counted(len(data), 'record')} with {counted(len(data.space.keys), 'key')}"
-        f" ({counted(data.space.size, 'combination')}). Sampling: {sampling(data)}."
-    )
-    several = len(found.scenarios) > 1 or found.worst.keys != data.space.names
-    known = {one.name: one.keys for one in found.scenarios} if several else {}
-    yield Beside(cell_sizes(found), keys_table(data, known))
-    yield Text("The figures assume the following:")
-    yield Points(assumptions(found.worst, found))
-
-
-def cell_sizes(found: Assessment) -> Table:
-    """Return the number of records in cells of 1, 2, 3, 4 and 5 or more: k-anonymity counts."""
-    counts = {name: risk.data.cell_sizes for name, risk in found.named}
-    rows = tuple(
-        (size, *(f"{one[place]:,}" for one in counts.values())) for place, size in enumerate(SIZES)
-    )
-    head = ("cell of", *counts)
-    return Table("Records by the size of their cell (k-anonymity)", head, rows)
-
-
-def keys_table(data: Microdata, scenarios: Mapping[str, Sequence[str]]) -> Table:
-    """Return the keys of a file, and which of them are known in which scenario."""
-    rows = [
-        (
-            titled(data, key.name),
-            f"{key.size:,}",
-            *("yes" if key.name in known else "" for known in scenarios.values()),
-        )
-        for key in data.space.keys
+def comparison_sections(known: Comparison) -> list[Section]:
+    """Return the sections of a comparison of releases."""
+    return [
+        Section("The candidates", (map_figure(known.map), *_releases(known.map))),
+        Section("What was compared", (keys_table(known.keys, known.scenarios),)),
     ]
-    caption = "The keys, and who knows them" if scenarios else "The keys an intruder may know"
-    return Table(caption, ("key", "categories", *scenarios), tuple(rows))
 
 
-def _how(found: Assessment) -> Iterator[Block]:
-    release = found.release
-    if release is None:
-        return
-    listed = steps_in_words(release)
-    if listed:
-        yield Points(listed)
-    share = percent(float(release.changed.mean()))
-    yield Text(f"In total, {share} of the records were changed in at least one key.")
-    few = [rate for rate in release.reported if 0 < rate.records < _FEW and rate.expected]
-    if few and len(few) > len(release.reported) / 2:
-        yield Text(
-            f"{len(few):,} of {len(release.reported):,} groups hold fewer than {_FEW} records. A"
-            " matrix for so few nearly reveals who was moved, so read these risks as those of an"
-            " intruder who knows.",
-            "Caution",
-        )
-    if release.reported:
-        rows = tuple(
-            (
-                f"{rate.step}: {rate.stratum}",
-                f"{rate.records:,}",
-                percent(rate.achieved),
-                percent(rate.expected),
-                percent(rate.asked),
-            )
-            for rate in release.reported
-        )
-        head = ("step and group", "records", "achieved", "expected", "asked")
-        shares = Table("Share of records changed", head, rows)
-        yield (
-            shares
-            if len(rows) <= _SHORT
-            else Fold(f"Share of records changed in {len(rows):,} groups", (shares,))
-        )
-
-
-def risk_table(found: Assessment) -> Table:
-    """Return the risk of every scenario, before and after protection."""
-    rows = tuple((name, *_measured(risk)) for name, risk in found.named)
+def risk_table(figures: Figures) -> Table:
+    """Return the risk of every scenario, before and after protection, as far as it is known."""
     head = (
         "scenario",
         "unique records",
@@ -152,81 +85,192 @@ def risk_table(found: Assessment) -> Table:
         "95 % interval",
         "risk over 0.5",
     )
-    return Table("Expected correct matches among the unique records", head, rows)
-
-
-def _measured(risk: Risk) -> tuple[str, ...]:
-    if not risk.assessable:
-        return (f"{risk.uniques:,}", *["not assessable"] * 4)
-    return (
-        f"{risk.uniques:,}",
-        matches(risk.total),
-        percent(risk.share),
-        "exact" if risk.interval is None else spoken_interval(risk),
-        f"{risk.above(HALF):,}",
+    rows = [(name, *_measured(risk, figures)) for name, risk in figures.risks]
+    known = [place for place in range(len(head)) if all(row[place] for row in rows)]
+    return Table(
+        "Expected correct matches among the unique records",
+        tuple(head[place] for place in known),
+        tuple(tuple(row[place] for place in known) for row in rows),
     )
 
 
-def _risk(found: Assessment) -> Iterator[Block]:
-    yield risk_table(found)
-    others = found.worst.others
-    if others:
-        exact = ("tau (2.8)", "exact, population known", matches(found.worst.risk.total))
-        more = tuple((eq, meaning, f"{risk.total:,.1f}") for eq, meaning, risk in others)
+def _measured(risk: RiskFigures, figures: Figures) -> tuple[str, ...]:
+    """Return a row of figures; those that are not known are empty."""
+    say = Numbers(figures.rounded_to)
+    if not risk.assessable:
+        return (say.count(risk.uniques), *["not assessable"] * 4)
+    interval = "exact" if figures.population_known else ""
+    return (
+        say.count(risk.uniques),
+        say.matches(risk.total),
+        "" if risk.share is None else percent(risk.share),
+        interval if risk.interval is None else say.between(risk.interval),
+        "" if risk.above_half is None else f"{risk.above_half:,}",
+    )
+
+
+def cell_sizes(figures: Figures) -> Table:
+    """Return the number of records in cells of 1, 2, 3, 4 and 5 or more: k-anonymity counts."""
+    counts = {name: risk.cell_sizes for name, risk in figures.risks}
+    rows = tuple(
+        (size, *(f"{one[place]:,}" for one in counts.values())) for place, size in enumerate(SIZES)
+    )
+    return Table("Records by the size of their cell (k-anonymity)", ("cell of", *counts), rows)
+
+
+def keys_table(keys: Sequence[KeyFigures], scenarios: Mapping[str, Sequence[str]]) -> Table:
+    """Return the keys of a file, and which of them are known in which scenario."""
+    rows = tuple(
+        (
+            key.title,
+            f"{key.categories:,}",
+            *("yes" if key.name in known else "" for known in scenarios.values()),
+        )
+        for key in keys
+    )
+    caption = "The keys, and who knows them" if scenarios else "The keys an intruder may know"
+    return Table(caption, ("key", "categories", *scenarios), rows)
+
+
+def _risk(figures: Figures) -> Iterator[Block]:
+    worst = figures.worst
+    yield risk_table(figures)
+    if figures.rounded_to not in (None, 1):
+        yield Text(
+            "Correct matches are rounded up, and unique records down, to multiples of"
+            f" {figures.rounded_to}."
+        )
+    if not figures.population_known:
+        yield Text("The risk was estimated from the file by a log-linear model of the keys.")
+    if worst.other_measures:
+        exact = ("tau (2.8)", "exact, population known", f"{worst.risk.total:,.1f}")
+        more = ((one.equation, one.meaning, f"{one.total:,.1f}") for one in worst.other_measures)
         head = ("equation", "meaning", "matches")
         yield Table("The risk by the paper's equations", head, (exact, *more))
-    empty = found.worst.risk.without_target
+    empty = worst.risk.without_target
     if empty:
         yield Text(
             f"{counted(empty, 'unique record')} {plural(empty, 'has', 'have')} a combination of keys"
             " that nobody in the population truly has: no target, no risk."
         )
-    for caution in (*found.cautions, *found.private):
-        yield Text(str(caution), "Caution")
-    yield from _households(found)
+    for words in dict.fromkeys(one.text for one in (*figures.cautions, *worst.cautions)):
+        yield Text(words, "Caution")
+    yield from _households(figures)
 
 
-def _households(found: Assessment) -> Iterator[Block]:
+def _households(figures: Figures) -> Iterator[Block]:
     """Yield the risk of households, and a caution that households can reveal changed records."""
-    risk = found.worst.risk
-    if not isinstance(risk, EstimatedRisk) or risk.household is None:
+    known = figures.worst.households
+    if known is None:
         return
     yield Text(
-        f"Households: in about {matches(float(risk.by_household.sum()))} of"
-        f" {len(risk.by_household):,}, at least one member is expected to be matched correctly;"
-        " this includes members who are not unique."
+        f"Households: in about {Numbers(figures.rounded_to).matches(known.matched)} of"
+        f" {known.households:,}, at least one member is expected to be matched correctly; this"
+        " includes members who are not unique."
     )
-    if found.release is not None:
+    if figures.changed is not None:
         yield Text(
-            f"The file keeps {risk.household}, but records were changed one by one: members of a"
+            f"The file keeps {known.column}, but records were changed one by one: members of a"
             " household who differ where they should agree reveal a change. Drop the column from the"
             " release, or renumber households within the categories of the changed keys.",
             "Caution",
         )
 
 
-def _keys(found: Assessment) -> Iterator[Block]:
-    worst = found.worst
-    if not worst.risk.uniques or not found.assessable:
-        return
-    if worst.many:
-        yield Text(f"Not measured for more than {MOST_KEYS} keys: it would take too long.")
-    if not worst.left_out or worst.without_one is None:
-        return
-    whole, left = worst.without_one.subsets[0], worst.driving
-    named = {key: titled(found.released, key) for key, _ in left}
-    yield Text(
-        f"Without knowing {named[left[0][0]]}, an intruder would make about"
-        f" {matches(left[0][1].risk)} correct matches instead of {matches(whole.risk)}; no other key"
-        " matters more."
-    )
+def _how(figures: Figures) -> Iterator[Block]:
+    if figures.steps:
+        yield Points(tuple(map(step_done, figures.steps)))
+    if figures.changed is not None:
+        share = percent(figures.changed)
+        about = "about " if figures.rounded_to is not None and figures.changed else ""
+        yield Text(f"In total, {about}{share} of the records were changed in at least one key.")
+    groups = figures.groups
+    few = [one for one in groups if 0 < one.records < _FEW and one.expected]
+    if few and len(few) > len(groups) / 2:
+        yield Text(
+            f"{len(few):,} of {len(groups):,} groups hold fewer than {_FEW} records. A matrix for so"
+            " few nearly reveals who was moved, so read these risks as those of an intruder who"
+            " knows.",
+            "Caution",
+        )
+    if groups:
+        rows = tuple(
+            (
+                f"{one.step}: {one.group}",
+                f"{one.records:,}",
+                percent(one.changed),
+                percent(one.expected),
+                percent(one.asked),
+            )
+            for one in groups
+        )
+        head = ("step and group", "records", "achieved", "expected", "asked")
+        shares = Table("Share of records changed", head, rows)
+        title = f"Share of records changed in {len(rows):,} groups"
+        yield shares if len(rows) <= _SHORT else Fold(title, (shares,))
+
+
+def steps_table(steps: Sequence[StepFigures]) -> Table:
+    """Return the share of its records that each step changed."""
     rows = tuple(
-        (named[key], f"{one.uniques:,}", matches(one.risk), reduction(one, whole))
-        for key, one in left
+        (
+            one.label,
+            f"{one.records or 0:,}",
+            *(percent(share or 0.0) for share in (one.asked, one.expected, one.changed)),
+        )
+        for one in steps
     )
-    head = ("key left out", "unique records", "correct matches", "reduction")
-    yield Beside(_dots(left, whole, named), Table("The risk without one key", head, rows))
-    helping = [named[key] for key, _ in worst.better_without]
+    head = ("step", "records", "asked", "expected", "achieved")
+    return Table("Share of records changed", head, rows)
+
+
+def _what(figures: Figures) -> Iterator[Block]:
+    worst, names = figures.worst, tuple(key.name for key in figures.keys)
+    combinations = prod(key.categories for key in figures.keys)
+    yield Text(
+        f"A file of {counted(figures.records, 'record')} with {counted(len(names), 'key')}"
+        f" ({counted(combinations, 'combination')}). Sampling: {sampling(figures.sampling)}."
+    )
+    several = len(figures.scenarios) > 1 or worst.keys != names
+    known = {one.name: one.keys for one in figures.scenarios} if several else {}
+    keys = keys_table(figures.keys, known)
+    yield Beside(cell_sizes(figures), keys) if worst.risk.cell_sizes else keys
+    yield Text("The figures assume the following:")
+    yield Points(worst.assumptions)
+
+
+def reductions(figures: Figures) -> list[tuple[str, str, str, str]]:
+    """Return for each key left out: the key, the unique records, the matches and the reduction."""
+    say, whole = Numbers(figures.rounded_to), figures.worst.risk.total or 0.0
+    if not figures.worst.risk.uniques:
+        return []
+    return [
+        (
+            figures.title(one.key),
+            say.count(one.uniques),
+            say.matches(one.total),
+            percent(1 - (one.total or 0.0) / whole if whole else 0.0),
+        )
+        for one in figures.worst.without_one_key
+    ]
+
+
+def _keys(figures: Figures) -> Iterator[Block]:
+    worst = figures.worst
+    if not worst.risk.uniques or not figures.assessable:
+        return
+    if worst.many_keys:
+        yield Text(f"Not measured: with {counted(len(worst.keys), 'key')} it would take too long.")
+    named = [figures.title(key) for key in worst.drivers]
+    if named:
+        yield Text(f"The keys that drive the risk, the most important first: {', '.join(named)}.")
+    rows = reductions(figures)
+    if rows:
+        head = ("key left out", "unique records", "correct matches", "reduction")
+        table = Table("The risk without one key", head, tuple(rows))
+        drawn = Figure("Correct matches when one key is not known", drivers_chart(figures))
+        yield Beside(drawn, table)
+    helping = [figures.title(one.key) for one in worst.better_without]
     if helping:
         yield Text(
             f"An intruder would do better without {' or '.join(helping)}: after protection"
@@ -236,72 +280,86 @@ def _keys(found: Assessment) -> Iterator[Block]:
         )
 
 
-def _dots(left: list[tuple[str, KeySubset]], whole: KeySubset, named: dict[str, str]) -> Figure:
-    """Return the chart of the risk with all keys known, and with one of them not known."""
-    frame = pl.DataFrame(
-        [(named[key], whole.risk, one.risk) for key, one in left],
-        schema=["key", "all", "without"],
-        orient="row",
-    )
-    drawn = chart.paired_dots(
-        frame,
-        names=("all keys known", "this key not known"),
-        x="Expected correct matches",
-        y="Key",
-        title="Which keys drive the risk",
-        subtitle="The further left a key's dot, the more of the risk depends on that key",
-    )
-    return Figure("Correct matches when one key is not known", drawn)
+def _loss(figures: Figures) -> Iterator[Block]:
+    if figures.mean_loss is not None:
+        yield Text(
+            f"Two-way tables of the protected file lose {mean_loss(figures)} on average: cells and"
+            " associations, 0 is unchanged."
+        )
+    if figures.loss:
+        head = ("table", "loss", "RAAD", "Cramer's V", "between-row variances")
+        rows = tuple(map(_lost, figures.loss))
+        yield Table(
+            "Information loss of the named tables and the strongest associations", head, rows
+        )
+    if figures.pairs:
+        caption = "RAAD of every two-way table of the keys: 100 is unchanged"
+        drawn = Figure(caption, raad_chart(figures))
+        moved = tuple(
+            (
+                figures.title(one.key),
+                percent(one.changed),
+                percent(one.total_variation),
+                f"{one.hellinger:.3f}",
+            )
+            for one in figures.margins
+            if one.changed
+        )
+        heads = ("key", "records changed", "total variation", "Hellinger")
+        table = Table("Changed keys, and the change in their counts", heads, moved)
+        yield Beside(drawn, table) if moved else drawn
 
 
-def _model(found: Assessment) -> Iterator[Block]:
-    risk = found.worst.risk
-    if not isinstance(risk, EstimatedRisk):
+def _lost(one: LossFigures) -> tuple[str, ...]:
+    """Return the row of a table whose loss was measured."""
+    changes = [change for change in one.bvr.values() if change is not None]
+    between = f"{min(changes):+.1f}% to {max(changes):+.1f}%" if changes else "none"
+    strength = "none" if one.rcv is None else f"{one.rcv:+.1f}%"
+    return one.title, f"{one.worst:.1f}%", f"{one.raad:.1f}", strength, between
+
+
+def _choices(figures: Figures) -> Iterator[Block]:
+    """Yield the releases compared, if any; their map is on the first screen."""
+    if figures.map is None:
         return
-    for line in risk.search.summary().split("\n"):
+    if figures.choice:
+        yield Text(figures.choice)
+    yield Text(f"On the frontier, from least loss to least risk: {figures.map.ranking}.")
+    if len(figures.scenarios) > 1:
+        yield Text("Each release is shown at its worst scenario.")
+    yield from _releases(figures.map, figures.chosen or "")
+
+
+def _releases(known: MapFigures, chosen: str = "") -> Iterator[Block]:
+    """Yield the figures of the releases of a map."""
+    yield map_table(map_frame(known), measure=known.measure, chosen=chosen)
+    for caution in known.cautions:
+        yield Text(caution, "Caution")
+
+
+def map_figure(known: MapFigures, chosen: str = "") -> Figure:
+    """Return the risk-utility map of some releases."""
+    caption = "Risk and information loss of the releases compared"
+    return Figure(caption, map_drawing(known, chosen=chosen))
+
+
+def _model(figures: Figures) -> Iterator[Block]:
+    model = figures.worst.model
+    if model is None:
+        return
+    for line in model.summary.split("\n"):
         yield Text(line)
-    if len(risk.search.path) > 1:
-        yield Figure("Goodness of fit along the search: z2 near 0 is good", risk.search.plot())
+    if len(model.path) > 1:
+        yield Figure("Goodness of fit along the search: z2 near 0 is good", path_chart(model))
     rows = tuple(
         (
             step.added or "independence",
             f"{step.parameters:,}",
-            f"{step.z1:.2f}",
-            f"{step.z2:.2f}",
-            f"{step.tau2:,.1f}",
+            *("" if z is None else f"{z:.2f}" for z in (step.z1, step.z2)),
+            "" if step.tau2 is None else f"{step.tau2:,.1f}",
         )
-        for step in risk.search.path
+        for step in model.path
     )
     head = ("term added", "parameters", "z1", "z2", "tau2, unadjusted")
     tried = Table("The models tried, in order", head, rows)
     yield Fold(f"The path of the search: {counted(len(rows), 'model')}", (tried,))
-
-
-def _loss(found: Assessment) -> Iterator[Block]:
-    if found.tables:
-        head = ("table", "loss", "RAAD", "Cramer's V", "between-row variances")
-        rows = tuple(_lost(one, found.released) for one in found.tables)
-        yield Table(
-            "Information loss of the named tables and the strongest associations", head, rows
-        )
-    if found.losses is None:
-        return
-    data = found.released
-    moved = tuple(
-        (titled(data, name), percent(share), percent(variation), f"{hellinger:.3f}")
-        for name, share, variation, hellinger in found.losses.margins().iter_rows()
-        if share > 0
-    )
-    drawn = Figure("RAAD of every two-way table of the keys: 100 is unchanged", found.losses.plot())
-    heads = ("key", "records changed", "total variation", "Hellinger")
-    caption = "Changed keys, and the change in their counts"
-    yield Beside(drawn, Table(caption, heads, moved)) if moved else drawn
-
-
-def _lost(one: Loss, data: Microdata) -> tuple[str, ...]:
-    """Return the row of a table whose loss was measured."""
-    changes = [change for change in one.bvr.values() if np.isfinite(change)]
-    between = f"{min(changes):+.1f}% to {max(changes):+.1f}%" if changes else "none"
-    strength = f"{one.rcv:+.1f}%" if np.isfinite(one.rcv) else "none"
-    named = f"{titled(data, one.rows.name)} x {titled(data, one.columns.name)}"
-    return named, f"{one.worst:.1f}%", f"{one.raad:.1f}", strength, between

@@ -21,6 +21,7 @@ class Settings:
     smallest_count: int = 10
     rates: bool = False
     charts: Charts | None = None
+    matrix: bool = False  # whether the matrices of the release are written too
     ending: str | None = None  # of the protected file, when it is to have another format
     invented: bool = False  # nobody in the file exists: anyone may know its seed
 

@@ -1,31 +1,64 @@
-"""What the reports say in words: the verdict, the method, the glossary and what was left out."""
+"""What is said of figures: the verdict, the method, the glossary and what was not assessed.
+
+Exact figures and figures that are rounded for the public are said in the same sentences.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from maskmeter.assessment import HALF, Assessment, ScenarioRisk
-from maskmeter.data.microdata import Microdata
-from maskmeter.data.varying import By
 from maskmeter.errors import UnfitModelWarning
-from maskmeter.perturb import Release
-from maskmeter.perturb.step import Step
-from maskmeter.plurals import counted
-from maskmeter.risk import EstimatedRisk, Risk
-from maskmeter.risk.by_keys import KeySubset
+from maskmeter.evidence.schema import (
+    Figures,
+    MapFigures,
+    RiskFigures,
+    SamplingFigures,
+    StepFigures,
+)
+from maskmeter.plurals import plural
+
+SHARE = "{share}"  # in the pattern of a step, where the share of records goes
 
 # What colour each mark of a target has.
 _TONES = {"met": "good", "met at the estimate only": "", "not met": "bad", "not assessable": "bad"}
 
 
-def matches(number: float) -> str:
-    """Return an expected number of matches as one would say it.
+@dataclass(frozen=True)
+class Numbers:
+    """How counts are said: exactly, or as multiples of what they are rounded to.
 
-    >>> matches(83.4), matches(2.26)
-    ('83', '2.3')
+    >>> exact, rounded = Numbers(None), Numbers(10)
+    >>> exact.count(2752), rounded.count(2750), rounded.count(None)
+    ('2,752', 'about 2,750', 'fewer than 10')
+    >>> exact.matches(83.4), exact.about(2.26), rounded.about(70.0), rounded.matches(0.0)
+    ('83', 'about 2.3', 'about 70', '0')
     """
-    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
+
+    rounded_to: int | None
+
+    def count(self, number: int | None) -> str:
+        """Return a number of records."""
+        return f"{number:,}" if self.rounded_to is None else self._rounded(number)
+
+    def matches(self, number: float | None) -> str:
+        """Return an expected number of matches."""
+        if self.rounded_to is not None:
+            return self._rounded(number)
+        exact = number or 0.0
+        return f"{exact:,.0f}" if exact >= 10 else f"{exact:.1f}"
+
+    def about(self, number: float | None) -> str:
+        """Return an expected number of matches for a sentence."""
+        return f"about {self.matches(number)}" if self.rounded_to is None else self.matches(number)
+
+    def between(self, ends: tuple[float | None, float | None]) -> str:
+        """Return an interval."""
+        return " to ".join(map(self.matches, ends))
+
+    def _rounded(self, number: float | None) -> str:
+        if number is None:
+            return f"fewer than {self.rounded_to}"
+        return f"{number:,.0f}" if self.rounded_to == 1 or not number else f"about {number:,.0f}"
 
 
 def percent(share: float) -> str:
@@ -40,188 +73,193 @@ def percent(share: float) -> str:
     return f"{figure:.1f}".removesuffix(".0") + "%"
 
 
-def reduction(one: KeySubset, whole: KeySubset) -> str:
-    """Return which share of the risk with all keys goes when one of them is not known."""
-    return percent(1 - one.risk / whole.risk if whole.risk else 0.0)
-
-
-def titled(data: Microdata, name: str) -> str:
-    """Return a column by its label, with its name behind it."""
-    label = data.label(name)
-    return name if label == name else f"{label} ({name})"
-
-
-def marked(found: Assessment) -> tuple[str, str]:
+def marked(figures: Figures) -> tuple[str, str]:
     """Return the mark of a report in words, and its tone; both are empty without a target."""
-    if found.mark is None:
+    if figures.mark is None:
         return "", ""
-    words = f"Target {found.mark}" if found.assessable else found.mark.capitalize()
-    return words, _TONES[found.mark]
+    words = f"Target {figures.mark}" if figures.assessable else figures.mark.capitalize()
+    return words, _TONES[figures.mark]
 
 
-def verdict(found: Assessment) -> str:
+def verdict(figures: Figures) -> str:
     """Return the outcome in a few sentences: the target first, then the figure, then the cautions."""
-    return " ".join([*target_sentence(found), headline(found), *qualified(found)])
-
-
-def headline(found: Assessment) -> str:
-    """Return the risk in one sentence, or why no figure can be given."""
-    if not found.assessable:
-        return _not_assessable(found)
-    worst, risk = found.worst, found.worst.risk
-    if not risk.uniques:
-        return "No record is unique on the keys, so no unique match can be made."
-    several = len(found.scenarios)
-    where = f"In the worst of {several} scenarios ({worst.name}), about" if several > 1 else "About"
-    sure = risk.above(HALF)
-    return (
-        f"{where} {matches(risk.total)} of {counted(risk.uniques, 'unique record')} could be matched correctly;"
-        f" {counted(sure, 'record has', 'records have') if sure else 'no record has'} a better than"
-        " even chance of a correct match."
+    return " ".join(
+        [
+            *target_sentence(figures),
+            headline(figures),
+            *qualified(figures),
+            *reservations(figures),
+        ]
     )
 
 
-def _not_assessable(found: Assessment) -> str:
+def headline(figures: Figures) -> str:
+    """Return the risk in one sentence, or why no figure can be given."""
+    if not figures.assessable:
+        return _not_assessable(figures)
+    risk, say = figures.worst.risk, Numbers(figures.rounded_to)
+    if risk.uniques == 0:
+        return "No record is unique on the keys, so no unique match can be made."
+    number, several = say.count(risk.uniques), len(figures.scenarios)
+    if risk.uniques is None:
+        told = f"{number} records are unique on the keys and could be matched."
+    else:
+        told = (
+            f"{say.about(risk.total)} of {number} {plural(number, 'unique record')} could be matched"
+            f" correctly{_sure(risk)}."
+        )
+    where = f"in the worst of {several} scenarios ({figures.headline}), " if several > 1 else ""
+    told = where + told
+    return told[0].upper() + told[1:]
+
+
+def _sure(risk: RiskFigures) -> str:
+    """Return how many records are matched correctly more often than not, where that is known."""
+    sure = risk.above_half
+    if sure is None:
+        return ""
+    have = f"{sure:,} {plural(sure, 'record has', 'records have')}" if sure else "no record has"
+    return f"; {have} a better than even chance of a correct match"
+
+
+def _not_assessable(figures: Figures) -> str:
     """Return which model does not fit, and what to do about it."""
-    one = next(one for one in found.scenarios if not one.risk.assessable)
-    where = f"Scenario {one.name}: " if len(found.scenarios) > 1 else ""
-    return where + next(str(c) for c in one.risk.cautions if c.kind is UnfitModelWarning)
+    one = next(one for one in figures.scenarios if not one.risk.assessable)
+    where = f"Scenario {one.name}: " if len(figures.scenarios) > 1 else ""
+    return where + next(c.text for c in one.cautions if c.kind == UnfitModelWarning.__name__)
 
 
-def qualified(found: Assessment) -> list[str]:
-    """Return the interval, the risk without protection, and whether an intruder could do better."""
-    worst, before = found.worst, found.worst.before
-    lines = []
-    if found.assessable and worst.risk.uniques:
-        if worst.risk.interval is not None:
-            lines.append(
-                f"The approximate 95 % interval is {spoken_interval(worst.risk)}. The expected"
-                f" matches are {percent(worst.risk.total / len(found.released))} of all records."
-            )
-        if before is not None:
-            lines.append(
-                f"Without protection, about {matches(before.total)} of {before.uniques:,} could be"
-                " matched correctly."
-            )
-    return [*lines, *reservations(found)]
-
-
-def reservations(found: Assessment) -> list[str]:
-    """Return what a reader of the figures must know as well."""
-    lines = []
-    if found.release is not None and not found.release.changed.any():
-        lines.append("No record was changed: the protected file holds the original values.")
-    if found.assessable and found.worst.better_without:
-        lines.append(_ignoring(found.worst))
+def qualified(figures: Figures) -> list[str]:
+    """Return the interval and the risk without protection, as far as they are known."""
+    risk, before = figures.worst.risk, figures.worst.unprotected
+    if not figures.assessable or not risk.uniques:
+        return []
+    say, lines = Numbers(figures.rounded_to), []
+    if risk.interval is not None:
+        lines.append(f"The approximate 95 % interval is {say.between(risk.interval)}.")
+        if risk.share is not None and risk.total is not None:
+            of_all = percent(risk.total / figures.records)
+            lines.append(f"The expected matches are {of_all} of all records.")
+    if before is not None and before.assessable and before.uniques:
+        lines.append(
+            f"Without protection, {say.about(before.total)} of {say.count(before.uniques)} could be"
+            " matched correctly."
+        )
     return lines
 
 
-def spoken_interval(risk: Risk) -> str:
-    """Return an interval as one would say it."""
-    low, high = risk.interval or (risk.total, risk.total)
-    return f"{matches(low)} to {matches(high)}"
+def reservations(figures: Figures) -> list[str]:
+    """Return what a reader of the figures must know as well."""
+    lines = []
+    if figures.changed == 0:
+        lines.append("No record was changed: the protected file holds the original values.")
+    ignored = figures.worst.better_without if figures.assessable else ()
+    for one in ignored[:1]:
+        say = Numbers(figures.rounded_to)
+        number = say.count(one.uniques)
+        lines.append(
+            f"An intruder who ignores {figures.title(one.key)} would do better:"
+            f" {say.about(one.total)} of {number} {plural(number, 'unique record')}."
+        )
+    return lines
 
 
-def _ignoring(worst: ScenarioRisk) -> str:
-    """Return how well an intruder would do who ignores the most misleading key."""
-    key, one = worst.better_without[0]
-    share = percent(one.risk / one.uniques) if one.uniques else "0%"
-    return (
-        f"An intruder who ignores {key} would do better: about {matches(one.risk)} of"
-        f" {counted(one.uniques, 'unique record')} ({share})."
-    )
-
-
-def target_sentence(found: Assessment) -> list[str]:
+def target_sentence(figures: Figures) -> list[str]:
     """Return whether the target is met, by which figure and where it is not; nothing without one."""
-    target, mark = found.target, found.mark
+    target, mark = figures.target, figures.mark
     if target is None or mark is None:
         return []
-    several = len(found.scenarios) > 1
-    failing = [one.name for one in found.scenarios if target.decide(one.risk).verdict == mark]
-    where = f" in {', '.join(failing)}" if several else ""
-    estimated = isinstance(found.worst.risk, EstimatedRisk)
+    several = len(figures.scenarios) > 1
+    where = f" in {', '.join(target.failing)}" if several else ""
     ends = {
         "met": f"is met{' in every scenario' if several else ''}"
-        + (" at the upper end of the interval" if estimated else ""),
+        + ("" if figures.population_known else " at the upper end of the interval"),
         "met at the estimate only": f"is met by the estimate but not by the upper end of its interval{where}",
         "not met": f"is not met{where}",
         "not assessable": "cannot be checked",
     }
-    return [f"The target ({target}) {ends[mark]}."]
+    return [f"The target ({target.words}) {ends[mark]}."]
 
 
-def sampling(data: Microdata, *, total: bool = True) -> str:
-    """Return how the records were sampled; the sum of the weights only if `total`.
+def sampling(how: SamplingFigures) -> str:
+    """Return how the records were sampled.
 
-    >>> import polars as pl, maskmeter as mm
-    >>> sampling(mm.read(pl.DataFrame({"sex": ["f", "m"]}), keys=["sex"], fraction=0.01))
-    'a fraction of 1%'
+    >>> sampling(SamplingFigures(0.01, (), True, None))
+    'a fraction of 1% and survey weights'
     """
     parts = []
-    if isinstance(data.fraction, By):
-        parts.append(f"a fraction that differs by {', '.join(data.fraction.keys)}")
-    elif data.fraction is not None:
-        parts.append(f"a fraction of {percent(data.fraction)}")
-    if data.weights is not None:
-        summed = f"weights that sum to {data.weights.sum():,.0f}"
-        parts.append(summed if total else "survey weights")
+    if how.varies_by:
+        parts.append(f"a fraction that differs by {', '.join(how.varies_by)}")
+    elif how.fraction is not None:
+        parts.append(f"a fraction of {percent(how.fraction)}")
+    if how.weights_total is not None:
+        parts.append(f"weights that sum to {how.weights_total:,.0f}")
+    elif how.weighted:
+        parts.append("survey weights")
     return " and ".join(parts) or "not stated"
 
 
-@dataclass(frozen=True)
-class Changed:
-    """What a step did: how many of the records it changed, and which share was asked for."""
+def step_done(step: StepFigures) -> str:
+    """Return what a step did: the share it achieved, and the one asked for where it is another.
 
-    records: int
-    changed: int
-    asked: float
-
-    @classmethod
-    def by(cls, step: Step, release: Release) -> Changed:
-        """Return what a step of a release did, over all its groups."""
-        done = [rate for rate in release.reported if rate.step == step.label]
-        records = sum(rate.records for rate in done)
-        changed = dict(release.changed_by_step)[step.label]
-        asked = sum(rate.asked * rate.records for rate in done) / max(records, 1)
-        return cls(records, changed, asked)
-
-    def __str__(self) -> str:
-        """Return the share that was achieved, and the one asked for where it is another.
-
-        >>> str(Changed(1000, 100, 0.1)), str(Changed(1000, 32, 0.1))
-        ('10% of the records', '3.2% of the records (10% asked for)')
-        """
-        achieved, asked = percent(self.changed / max(self.records, 1)), percent(self.asked)
-        return f"{achieved} of the records" + ("" if achieved == asked else f" ({asked} asked for)")
-
-
-def steps_in_words(release: Release, share: Callable[[Changed], str] = str) -> tuple[str, ...]:
-    """Return what each step did; `share` says how many records it changed.
-
-    >>> import polars as pl, maskmeter as mm
-    >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f", "m"] * 50})
-    >>> sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
-    >>> steps_in_words(mm.Swap("lad", rate=0.2).apply(sample, rng=2010))
-    ('Swapping of lad: 20% of the records exchanged it with another record.',)
+    >>> pattern = "Swapping of lad: {share} exchanged it with another record."
+    >>> step_done(StepFigures("swap lad", pattern, 1000, asked=0.1, expected=0.1, changed=0.032))
+    'Swapping of lad: 3.2% of the records (10% asked for) exchanged it with another record.'
     """
-    steps = () if release.provenance is None else release.provenance.steps
-    return tuple(step.describe(share(Changed.by(step, release))) for step in steps)
+    if step.changed is None:
+        return step.pattern
+    share = f"{percent(step.changed)} of the records"
+    if step.asked is None:
+        share = f"about {share}"
+    elif percent(step.asked) != percent(step.changed):
+        share += f" ({percent(step.asked)} asked for)"
+    return step.pattern.replace(SHARE, share)
 
 
-def assumptions(scenario: ScenarioRisk, found: Assessment) -> tuple[str, ...]:
-    """Return the assumptions behind the figures."""
-    listed = [one[0].upper() + one[1:] + "." for one in scenario.risk.assumptions]
-    listed.append(
-        "The intruder knows the true keys of some people in the population, looks them up in the"
-        " released file and claims a match when exactly one record agrees."
+def mean_loss(figures: Figures) -> str:
+    """Return the mean loss of the tables in percent."""
+    loss = figures.mean_loss or 0.0
+    return f"{loss:.1f}%" if figures.rounded_to is None else f"at most {loss:.0f}%"
+
+
+def frontier_ends(known: MapFigures) -> str:
+    """Return which releases have the least loss and the least risk, in a sentence."""
+    by_label = {one.label: one for one in known.releases}
+    ends = [by_label[label] for label in (known.frontier[0], known.frontier[-1])]
+    least, safest = (
+        f"{one.label} ({Numbers(None).matches(one.risk)} correct matches, loss {one.loss:.1f})"
+        for one in ends
     )
-    if scenario.keys != found.released.space.names:
-        listed.append(
-            "Steps and sampling fractions that depend on keys the intruder does not know are averaged"
-            " over records that agree on the known keys, which is an approximation."
-        )
-    return tuple(dict.fromkeys(listed))
+    if least == safest:
+        return f"It is {least}."
+    return f"The frontier runs from the least loss, {least}, to the least risk, {safest}."
+
+
+def listed_figures(risk: RiskFigures) -> dict[str, float | None]:
+    """Return the figures of a risk measure by their names, without those of a model that does not fit."""
+    low, high = risk.interval or (None, None)
+    held = risk.assessable
+    return {
+        "unique records": risk.uniques,
+        "correct matches": risk.total if held else None,
+        "share": risk.share if held else None,
+        "lower end of the interval": low if held else None,
+        "upper end of the interval": high if held else None,
+        "unique records with a risk over 0.5": risk.above_half if held else None,
+        "unique records with a risk over 0.2": risk.above_fifth if held else None,
+    }
+
+
+def glossary(figures: Figures) -> tuple[tuple[str, str], ...]:
+    """Return the terms that a report on these figures uses, and what they mean."""
+    used = [*_TERMS]
+    if figures.worst.model is not None:
+        used += _MODEL_TERMS
+    if figures.loss:
+        used += _LOSS_TERMS
+    if figures.map is not None:
+        used += _MAP_TERMS
+    return tuple(used)
 
 
 NOT_ASSESSED = (
@@ -238,62 +276,71 @@ NOT_ASSESSED = (
     "Analyses other than the tables whose information loss is shown.",
 )
 
-GLOSSARY = (
+_TERMS = (
     ("Key", "A variable that an intruder may know about a person, such as sex, age or place."),
     (
         "Sample unique",
         (
-            "A record whose combination of keys no other record in the file shares. Only such a"
-            " record gives an intruder a single match."
+            "A record whose combination of keys no other record in the file shares. Only such"
+            " a record gives an intruder a single match."
         ),
     ),
     (
         "Expected correct matches (tau)",
         (
-            "The expected number of sample uniques that an intruder would match with the right"
-            " person if they tried all of them."
+            "The expected number of sample uniques that an intruder would match with the"
+            " right person if they tried all of them."
         ),
     ),
     (
         "Risk of a record",
-        "The probability that matching a unique record with a person who has its keys is correct.",
+        (
+            "The probability that matching a unique record with a person who has its keys is"
+            " correct."
+        ),
     ),
     (
         "Sampling fraction",
         (
-            "The share of the population in the file. The smaller it is, the more people outside"
-            " the file may have the same keys."
+            "The share of the population in the file. The smaller it is, the more people"
+            " outside the file may have the same keys."
         ),
     ),
     (
         "Swapping",
         (
-            "Pairs of records exchange their values of a key, which leaves every count of that key"
-            " unchanged."
+            "Pairs of records exchange their values of a key, which leaves every count of"
+            " that key unchanged."
         ),
     ),
     (
         "PRAM",
         (
-            "The post-randomisation method: a key is redrawn with known probabilities. Invariant"
-            " PRAM leaves the expected counts unchanged."
-        ),
-    ),
-    (
-        "Log-linear model and z2",
-        (
-            "Without population counts, a log-linear model of the key table stands in for them. z2"
-            " measures how well it fits the sample uniques: far above 0 the model overstates the"
-            " risk, clearly below 0 it understates it."
+            "The post-randomisation method: a key is redrawn with known probabilities."
+            " Invariant PRAM leaves the expected counts unchanged."
         ),
     ),
     (
         "Interval",
         (
-            "An approximate 95 % interval for the expected correct matches, which allows for model"
-            " choice and sampling."
+            "An approximate 95 % interval for the expected correct matches, which allows for"
+            " model choice and sampling."
         ),
     ),
+)
+
+_MODEL_TERMS = (
+    (
+        "Log-linear model and z2",
+        (
+            "Without population counts, a log-linear model of the key table stands in for"
+            " them. z2 measures how well it fits the sample uniques: far above 0 the model"
+            " overstates the risk, clearly below 0 it understates it."
+        ),
+    ),
+)
+
+_LOSS_TERMS = (
     (
         "RAAD",
         (
@@ -304,10 +351,8 @@ GLOSSARY = (
     ("RCV", "Change in Cramer's V, the strength of association in a table, in percent."),
     (
         "BVR",
-        "Change in the variance between the rows of a table for one of its columns, in percent.",
-    ),
-    (
-        "Frontier",
-        "The releases that no other release beats on both risk and loss.",
+        ("Change in the variance between the rows of a table for one of its columns, in percent."),
     ),
 )
+
+_MAP_TERMS = (("Frontier", "The releases that no other release beats on both risk and loss."),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,8 @@ from maskmeter.errors import InputError, MatrixError
 from maskmeter.mechanism.factor import Crossed, Declared, Factor, followed
 from maskmeter.mechanism.marginal import marginal_factors
 from maskmeter.mechanism.matrix import Matrix, as_matrix
-from maskmeter.plurals import counted
 from maskmeter.streams import RandomSource, seed_of, uniforms
 from maskmeter.types import Array, Integers
-
-_FEW = 5  # combinations that the name of a stratum lists
 
 
 @dataclass(frozen=True, init=False)
@@ -139,57 +137,30 @@ class Mechanism:
         return Mechanism(view, factors)
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a row for each key, stratum, true and released category, with its probability.
-
-        A stratum is named by its categories; one of more than five combinations by how many.
+        """Return a row for each move that can happen: its key, stratum and P[true, released].
 
         >>> import maskmeter as mm
         >>> sex = mm.KeySpace([mm.Key("sex", ["f", "m"])])
-        >>> Misclassification({"sex": [[0.9, 0.1], [0.2, 0.8]]}).on(sex).to_frame().row(1)
-        ('sex', 'all records', 'f', 'm', 0.1)
+        >>> Misclassification({"sex": [[0.9, 0.1], [0.0, 1.0]]}).on(sex).to_frame().rows()
+        [('sex', '', 'f', 'f', 0.9), ('sex', '', 'f', 'm', 0.1), ('sex', '', 'm', 'm', 1.0)]
         """
-        schema = dict.fromkeys(("key", "stratum", "true", "released"), pl.String)
-        parts = [pl.DataFrame(schema=schema | {"probability": pl.Float64})]
+        rows = []
         for factor in self.factors:
-            cells = np.stack(np.unravel_index(np.arange(factor.size), factor.sizes), axis=1)
-            names = self._spelled(factor.columns, cells)
-            for stratum, P in zip(self._strata(factor), factor.P, strict=True):
-                columns = {
-                    "key": [factor.name] * P.size,
-                    "stratum": [stratum] * P.size,
-                    "true": np.repeat(names, factor.size),
-                    "released": np.tile(names, factor.size),
-                    "probability": P.ravel(),
-                }
-                parts.append(pl.DataFrame(columns))
-        return pl.concat(parts)
+            names, around = self._combinations(factor.columns), self._combinations(factor.by)
+            known = factor.strata[tuple(slice(-1) for _ in factor.by)].ravel()
+            for stratum, P in enumerate(factor.P):
+                held = [name for name, one in zip(around, known, strict=True) if one == stratum]
+                rows += [
+                    (factor.name, "; ".join(held), names[true], names[to], float(P[true, to]))
+                    for true, to in zip(*P.nonzero(), strict=True)
+                ]
+        columns = dict.fromkeys(("key", "stratum", "true", "released"), pl.String)
+        return pl.DataFrame(rows, schema=columns | {"probability": pl.Float64}, orient="row")
 
-    def _strata(self, factor: Factor) -> list[str]:
-        """Return what the strata of a factor are called."""
-        if not factor.by:
-            return ["all records"]
-        known = factor.strata[tuple(slice(-1) for _ in factor.by)]
-        named = []
-        for stratum in range(len(factor.P)):
-            cells = np.argwhere(known == stratum)
-            few = self._spelled(factor.by, cells[:_FEW], titled=True)
-            rest = len(cells) - len(few)
-            more = f" and {counted(rest, 'other combination')}" if rest else ""
-            named.append("; ".join(few) + more or "categories that the file lacks")
-        return named
-
-    def _spelled(
-        self, columns: Sequence[int], cells: NDArray[np.integer], *, titled: bool = False
-    ) -> list[str]:
-        """Return the categories of some keys in each cell, after the names of the keys if `titled`."""
-        keys = [self.space.keys[c] for c in columns]
-        return [
-            ", ".join(
-                f"{key.name}: {key.categories[code]}" if titled else str(key.categories[code])
-                for key, code in zip(keys, cell, strict=True)
-            )
-            for cell in cells
-        ]
+    def _combinations(self, columns: Sequence[int]) -> list[str]:
+        """Return the categories of a key, or the combinations of several, in order of their codes."""
+        categories = [self.space.keys[column].categories for column in columns]
+        return [", ".join(map(str, one)) for one in product(*categories)]
 
     @cached_property
     def untouched(self) -> tuple[int, ...]:

@@ -85,6 +85,7 @@ class ReportPlan(Entries, frozen=True):
     audience: Literal["internal", "public", "both"] = "both"
     smallest_count: int = 10
     rates: bool = False
+    matrix: bool = False
 
 
 class Plan(Entries, frozen=True):

@@ -190,15 +190,24 @@ def loss_tables(
     associations: int = ASSOCIATIONS,
 ) -> tuple[tuple[str, str], ...]:
     """Return the tables that are named, and the strongest associations of the perturbed keys."""
+    own = named_tables(loss)
+    found = strongest_associations(sample, list(perturbed), number=associations)
+    named = {frozenset(pair) for pair in own}
+    return (*own, *(pair for pair in found if frozenset(pair) not in named))
+
+
+def named_tables(loss: object) -> tuple[tuple[str, str], ...]:
+    """Return the tables that are named: a pair of columns, or a list of pairs.
+
+    >>> named_tables(("lad", "ethnicity"))
+    (('lad', 'ethnicity'),)
+    """
     pairs = [] if loss is None else [loss] if is_pair(loss) else loss
     if not isinstance(pairs, list | tuple) or not all(map(is_pair, pairs)):
         raise InputError(
             '`loss` must be a pair of columns, such as ("lad", "ethnicity"), or a list of pairs.'
         )
-    own = [(str(rows), str(columns)) for rows, columns in pairs]
-    found = strongest_associations(sample, list(perturbed), number=associations)
-    named = {frozenset(pair) for pair in own}
-    return (*own, *(pair for pair in found if frozenset(pair) not in named))
+    return tuple((str(rows), str(columns)) for rows, columns in pairs)
 
 
 def _spread(values: Array) -> float:

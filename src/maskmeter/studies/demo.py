@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from maskmeter.assessment import approximations
 from maskmeter.data.table import KeyTable, count
 from maskmeter.errors import FileError
 from maskmeter.evidence import Pack
 from maskmeter.evidence.overwrite import check_pack
+from maskmeter.evidence.scenario import approximations
 from maskmeter.evidence.settings import Settings
 from maskmeter.files import check_folder, whole
 from maskmeter.perturb import Release

@@ -1,0 +1,88 @@
+"""The charts of a report, drawn from its figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from msgspec.structs import asdict
+
+from maskmeter import chart
+from maskmeter.evidence.schema import Figures, MapFigures, ModelFigures
+from maskmeter.plurals import counted
+from maskmeter.riskutility.comparison import map_chart
+
+
+def risk_chart(figures: Figures) -> Any:
+    """Return the expected correct matches of every scenario, with their intervals and the target."""
+    rows = []
+    for name, risk in figures.risks:
+        low, high = risk.interval or (risk.total, risk.total)
+        rows.append((name, risk.total, low, high))
+    return chart.intervals(
+        pl.DataFrame(rows, schema=["name", "risk", "low", "high"], orient="row"),
+        x="Expected correct matches",
+        title="Expected correct matches",
+        subtitle="exact: the population is known"
+        if figures.population_known
+        else "with the approximate 95 % interval",
+        target=None if figures.target is None else figures.target.allowed,
+    )
+
+
+def map_frame(known: MapFigures) -> pl.DataFrame:
+    """Return the releases of a map, a row for each."""
+    return pl.DataFrame([asdict(one) for one in known.releases])
+
+
+def map_drawing(known: MapFigures, *, chosen: str = "") -> Any:
+    """Return the risk-utility map of some releases."""
+    return map_chart(
+        map_frame(known),
+        measure=known.measure,
+        exact=known.population_known,
+        chosen=chosen,
+        target=known.target,
+    )
+
+
+def drivers_chart(figures: Figures) -> Any:
+    """Return the risk with all keys known, and with one of them not known."""
+    worst = figures.worst
+    return chart.paired_dots(
+        pl.DataFrame(
+            [
+                (figures.title(one.key), worst.risk.total, one.total)
+                for one in worst.without_one_key
+            ],
+            schema=["key", "all", "without"],
+            orient="row",
+        ),
+        names=("all keys known", "this key not known"),
+        x="Expected correct matches",
+        y="Key",
+        title="Which keys drive the risk",
+        subtitle="The further left a key's dot, the more of the risk depends on that key",
+    )
+
+
+def raad_chart(figures: Figures) -> Any:
+    """Return the RAAD of every two-way table of the keys."""
+    lowest = min(figures.pairs, key=lambda one: one.raad)
+    return chart.matrix(
+        pl.DataFrame([asdict(one) for one in figures.pairs]),
+        value="raad",
+        title="Information loss of all two-way tables",
+        subtitle="RAAD, 100 is unchanged; lowest"
+        f" {lowest.rows} x {lowest.columns} ({lowest.raad:.1f})",
+    )
+
+
+def path_chart(model: ModelFigures) -> Any:
+    """Return z2 and tau2 along the path of the search for a model."""
+    names = [f"{place} {one.added or 'independence'}" for place, one in enumerate(model.path)]
+    return chart.path(
+        pl.DataFrame([asdict(one) for one in model.path]).with_columns(model=pl.Series(names)),
+        title="Search for a log-linear model",
+        subtitle=f"{counted(len(names), 'model')}; the fit is good where z2 is within ±1.96 (band)",
+    )

@@ -1,0 +1,191 @@
+"""The one gate to the public: figures in, the same figures rounded, joined and trimmed out.
+
+The public may be told less than the agency, never anything better: risks are rounded up and numbers
+of records down, and nothing that passes tells a small count. What may not pass becomes None or
+empty, and whatever shows the figures then leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, floor
+
+from msgspec.structs import replace
+
+from maskmeter.evidence.figures import DRIVING
+from maskmeter.evidence.schema import (
+    CautionFigures,
+    Figures,
+    RiskFigures,
+    ScenarioFigures,
+    StepFigures,
+    WithoutKey,
+)
+from maskmeter.evidence.wording import SHARE, verdict
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the public may see: no count below `smallest`, and rates of change only if wanted."""
+
+    smallest: int = 10
+    rates: bool = False
+
+    def down(self, number: float | None) -> int | None:
+        """Return a number of records, rounded down; None if it is too small to be shown.
+
+        >>> Policy().down(2752), Policy().down(3), Policy().down(0)
+        (2750, None, 0)
+        """
+        return self._multiple(number, 0 if number is None else floor(number / self.smallest))
+
+    def up(self, number: float | None) -> int | None:
+        """Return expected correct matches, rounded up; None if they are too few to be shown.
+
+        >>> Policy().up(68.9), Policy().up(6.0)
+        (70, None)
+        """
+        return self._multiple(number, 0 if number is None else ceil(number / self.smallest))
+
+    def loss(self, loss: float, records: int) -> int:
+        """Return a loss in percent, rounded up so that it tells of no fewer than `smallest` records.
+
+        A record that moves changes two cells of a table.
+
+        >>> Policy().loss(4.3, 14_662), Policy().loss(4.3, 200), Policy().loss(12.5, 160)
+        (5, 10, 13)
+        """
+        step = max(1.0, 200 * self.smallest / records)
+        return ceil(ceil(loss / step - 1e-9) * step - 1e-9)
+
+    def share(self, share: float, records: int) -> float | None:
+        """Return the share of records changed, rounded down; None if too few were, 0 if none.
+
+        >>> Policy().share(0.138, 1000), Policy().share(0.005, 1000), Policy().share(0.0, 1000)
+        (0.13, None, 0.0)
+        """
+        number = self.down(round(share * records))
+        return None if number is None else number / max(records, 1)
+
+    def _multiple(self, number: float | None, times: int) -> int | None:
+        if number is None or 0 < number < self.smallest:
+            return None
+        return times * self.smallest
+
+
+def redact(figures: Figures, policy: Policy) -> Figures:
+    """Return what the public may see of the figures of an assessment.
+
+    >>> import maskmeter as mm
+    >>> from maskmeter.evidence.figures import figures
+    >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
+    >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05)
+    >>> known = figures(mm.assess(sample))
+    >>> known.worst.risk.uniques, redact(known, Policy()).worst.risk.uniques
+    (255, 250)
+    """
+    worst, loss = figures.worst, figures.mean_loss
+    told = Figures(  # every entry is named, so that none passes by default
+        schema_version=figures.schema_version,
+        maskmeter=figures.maskmeter,
+        rounded_to=policy.smallest,
+        mark=figures.mark,
+        verdict="",
+        records=figures.records,
+        keys=figures.keys,
+        sampling=replace(figures.sampling, weights_total=None),
+        population_known=figures.population_known,
+        headline=figures.headline,
+        scenarios=tuple(_scenario(one, policy, worst=one is worst) for one in figures.scenarios),
+        target=None if figures.target is None else replace(figures.target, allowed=None),
+        steps=tuple(_step(one, policy) for one in figures.steps),
+        groups=(),
+        changed=_changed(figures, policy),
+        cautions=_cautions(figures.cautions),
+        mean_loss=None if loss is None else policy.loss(loss, figures.records),
+        loss=(),
+        pairs=(),
+        margins=(),
+        map=None,
+        chosen=None,
+        choice=None,
+        not_assessed=figures.not_assessed,
+    )
+    return replace(told, verdict=verdict(told))
+
+
+def _scenario(one: ScenarioFigures, policy: Policy, *, worst: bool) -> ScenarioFigures:
+    """Return a scenario: the interval and the keys that matter only of the worst one.
+
+    The terms, the parameters or the fit of a model would tell which of a few changed records were
+    which, so none of it passes.
+    """
+    few = (one.risk.uniques or 0) < policy.smallest
+    named = worst and not few and one.risk.assessable
+    return ScenarioFigures(
+        name=one.name,
+        keys=one.keys,
+        risk=_risk(one.risk, policy, interval=worst),
+        unprotected=None
+        if one.unprotected is None
+        else _risk(one.unprotected, policy, interval=False),
+        assumptions=one.assumptions,
+        cautions=_cautions(one.cautions),
+        drivers=one.drivers if named and len(one.without_one_key) > DRIVING else (),
+        better_without=tuple(_ignored(key, policy) for key in one.better_without[:1] if named),
+        many_keys=one.many_keys,
+    )
+
+
+def _risk(risk: RiskFigures, policy: Policy, *, interval: bool) -> RiskFigures:
+    """Return a risk; where few records are unique, their matches would be the same count."""
+    uniques = policy.down(risk.uniques)
+    if uniques is None or not risk.assessable:
+        return RiskFigures(risk.measure, risk.assessable, total=None, uniques=uniques)
+    ends = risk.interval if interval else None
+    told = None
+    if ends is not None and (ends[1] or 0) >= policy.smallest:
+        told = (policy.down(ends[0]), policy.up(ends[1]))
+    return RiskFigures(
+        risk.measure,
+        risk.assessable,
+        total=policy.up(risk.total),
+        uniques=uniques,
+        interval=told,
+    )
+
+
+def _ignored(one: WithoutKey, policy: Policy) -> WithoutKey:
+    return WithoutKey(one.key, policy.down(one.uniques), policy.up(one.total), None)
+
+
+def _step(step: StepFigures, policy: Policy) -> StepFigures:
+    """Return a step with the share of records it changed, or with words in its place."""
+    records, share = step.records or 0, step.changed or 0.0
+    told = policy.share(share, records)
+    if policy.rates and told:
+        return StepFigures("", step.pattern, None, None, None, told)
+    words = "some records"
+    if not share:
+        words = "no records"
+    elif policy.rates:
+        words = f"fewer than {policy.smallest} records"
+    return StepFigures("", step.pattern.replace(SHARE, words), None, None, None, None)
+
+
+def _changed(figures: Figures, policy: Policy) -> float | None:
+    """Return the share of records that were changed, if the public may know it or there were none."""
+    if figures.changed is None or not (policy.rates or figures.changed == 0):
+        return None
+    return policy.share(figures.changed, figures.records)
+
+
+def _cautions(cautions: Iterable[CautionFigures]) -> tuple[CautionFigures, ...]:
+    """Return the cautions in the words for the public, each once."""
+    told = [
+        CautionFigures(one.kind, one.public_text, one.public_text)
+        for one in cautions
+        if one.public_text
+    ]
+    return tuple(dict.fromkeys(told))

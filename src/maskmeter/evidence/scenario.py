@@ -1,0 +1,105 @@
+"""The risk in one scenario: an intruder who knows some keys, before and after protection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from maskmeter.risk import Risk
+from maskmeter.risk.by_keys import KeyCurve, KeySubset
+from maskmeter.risk.known import Formula, approximate, correctly_classified
+from maskmeter.risk.view import View
+
+BANDS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the risk of single records
+MOST_KEYS = 15  # of which each is left out in turn: with more it would take minutes
+_NOTICEABLE = 1.02
+
+
+@dataclass(frozen=True, eq=False)
+class ScenarioRisk:
+    """The risk when an intruder knows some keys, before and after protection.
+
+    `before` is None where nothing was changed. `others` are further measures of the same risk, by
+    their equation; `without_one` has the risk with all keys first, then with each of them left out,
+    when that was asked for.
+    """
+
+    name: str
+    risk: Risk
+    before: Risk | None
+    others: tuple[tuple[str, str, Risk], ...]
+    without_one: KeyCurve | None
+
+    @property
+    def left_out(self) -> list[tuple[str, KeySubset]]:
+        """Each key with the risk when it is the one that is not known."""
+        if self.without_one is None:
+            return []
+        whole, *rest = self.without_one.subsets
+        return [(next(key for key in whole.keys if key not in one.keys), one) for one in rest]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that are known."""
+        return self.risk.data.space.names
+
+    @property
+    def many(self) -> bool:
+        """Whether there are too many keys to leave each of them out in turn."""
+        return len(self.keys) > MOST_KEYS
+
+    @property
+    def driving(self) -> list[tuple[str, KeySubset]]:
+        """Each key with the risk when it is not known, those that carry most of the risk first."""
+        return sorted(self.left_out, key=lambda pair: pair[1].risk)
+
+    @property
+    def better_without(self) -> list[tuple[str, KeySubset]]:
+        """Keys that an intruder would do better to ignore, those that mislead most first.
+
+        That is so where noticeably more matches would be right.
+        """
+        if self.without_one is None:
+            return []
+        whole = self.without_one.subsets[0]
+        ignored = [pair for pair in self.left_out if pair[1].risk > whole.risk * _NOTICEABLE]
+        return sorted(ignored, key=lambda pair: -pair[1].risk)
+
+    def bands(self) -> pl.DataFrame:
+        """Return how many sample uniques have a risk over `low` and up to `high`, for each band."""
+        place = np.searchsorted(BANDS[1:-1], self.risk.by_cell, side="left")
+        counts = np.bincount(place, minlength=len(BANDS) - 1)
+        return pl.DataFrame({"low": BANDS[:-1], "high": BANDS[1:], "count": counts})
+
+
+def scenario_risk(name: str, view: View, household: str | None, *, drop_one: bool) -> ScenarioRisk:
+    """Return the risk before and after protection, then the risk without each key."""
+    risk = view.risk(household=household)
+    protected = view.release.provenance is not None or view.release.mechanism.factors
+    before = view.before().risk() if protected else None
+    without = None
+    if drop_one and len(view.keys) <= MOST_KEYS:
+        bare = None if before is None else before.total
+        whole = KeySubset.of(view, risk, without_error=bare)
+        rest = [KeySubset.of(view.without(key)) for key in view.keys if len(view.keys) > 1]
+        without = KeyCurve((whole, *rest))
+    return ScenarioRisk(name, risk, before, tuple(approximations(view)), without)
+
+
+def approximations(view: View) -> Iterator[tuple[str, str, Risk]]:
+    """Yield the paper's approximations beside the exact risk."""
+    if view.population is None or not view.mechanism.factors:
+        return
+    named: tuple[tuple[Formula, str], ...] = (
+        ("2.5", "approximation, small fraction"),
+        ("2.6", "approximation, small error rate"),
+        ("2.7", "approximation, diagonal only"),
+    )
+    for formula, words in named:
+        near = approximate(view.uniques, formula, "expected")
+        yield f"({formula})", "does not apply here" if near.negative else words, near
+    if view.sight.truth is not None:
+        yield "(2.9)", "tau*_CC, knowing who moved", correctly_classified(view.uniques)
