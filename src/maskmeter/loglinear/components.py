@@ -32,23 +32,22 @@ def junction_tree(terms: tuple[Term, ...], keys: int) -> JunctionTree:
     JunctionTree(components=((0, 1), (1, 2)), separators=((), (1,)), parents=(-1, 0))
     """
     cliques = _cliques_of_triangulation(_graph(terms, keys))
-    edges = _spanning_tree(cliques)
-    group = list(range(len(cliques)))  # cliques that must be fitted together
-
-    def find(one: int) -> int:
-        while group[one] != one:
-            one = group[one]
-        return one
-
-    for one, other in edges:
+    groups, parents, group_of = [set(cliques[0])], [-1], {0: 0}
+    for one, other in _spanning_tree(cliques):
         shared = cliques[one] & cliques[other]
-        if not any(shared <= set(term) for term in terms):
-            group[find(one)] = find(other)
-    merged: dict[int, set[int]] = {}
-    for one, clique in enumerate(cliques):
-        merged.setdefault(find(one), set()).update(clique)
-    links = [(find(one), find(other)) for one, other in edges if find(one) != find(other)]
-    return _rooted(merged, links)
+        if any(shared <= set(term) for term in terms):
+            group_of[other] = len(groups)
+            groups.append(set(cliques[other]))
+            parents.append(group_of[one])
+        else:  # both must be fitted together
+            group_of[other] = group_of[one]
+            groups[group_of[one]] |= cliques[other]
+    components = tuple(tuple(sorted(group)) for group in groups)
+    separators = tuple(
+        () if parent < 0 else tuple(sorted(groups[parent] & group))
+        for group, parent in zip(groups, parents, strict=True)
+    )
+    return JunctionTree(components, separators, tuple(parents))
 
 
 def _graph(terms: tuple[Term, ...], keys: int) -> list[set[int]]:
@@ -112,19 +111,3 @@ def _spanning_tree(cliques: list[set[int]]) -> list[tuple[int, int]]:
         joined.add(other)
         edges.append((one, other))
     return edges
-
-
-def _rooted(groups: dict[int, set[int]], links: list[tuple[int, int]]) -> JunctionTree:
-    names = sorted(groups, key=lambda name: tuple(sorted(groups[name])))
-    order, parents = [names[0]], [-1]
-    while len(order) < len(names):
-        for one, other in links + [(b, a) for a, b in links]:
-            if one in order and other not in order:
-                parents.append(order.index(one))
-                order.append(other)
-    components = tuple(tuple(sorted(groups[name])) for name in order)
-    separators = tuple(
-        () if parent < 0 else tuple(sorted(set(components[parent]) & set(component)))
-        for component, parent in zip(components, parents, strict=True)
-    )
-    return JunctionTree(components, separators, tuple(parents))
