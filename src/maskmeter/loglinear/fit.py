@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,26 +37,27 @@ def fit_means(
     fitting of their own small table, until the margins are met or the likelihood has settled, both
     to `tolerance` of the total. `start` is the fit of a smaller model, or a looser one of this.
     """
-    space = observed.space
-    tree = junction_tree(generators, len(space.keys))
-    tables, sweeps, deviation, converged = [], 0, 0.0, True
-    for keys in tree.components:
-        check_component(space, keys)
-        terms = restricted(generators, keys)
-        if terms == (keys,):
-            tables.append(observed.margin(keys))
-            continue
-        first = None if start is None else start.margin(keys)
-        fitted = _proportional_fit(
-            observed, keys, terms, first, tolerance=tolerance, most_sweeps=most_sweeps
+    tree = junction_tree(generators, len(observed.space.keys))
+    fits = [
+        _fit_component(
+            observed,
+            keys,
+            restricted(generators, keys),
+            start,
+            tolerance=tolerance,
+            most_sweeps=most_sweeps,
         )
-        tables.append(fitted.table)
-        sweeps, deviation = max(sweeps, fitted.sweeps), max(deviation, fitted.deviation)
-        converged &= fitted.converged
-    separators = tuple(observed.margin(keys) for keys in tree.separators)
-    components = tuple(locked(table) for table in tables)
+        for keys in tree.components
+    ]
     return FittedMeans(
-        space, generators, tree, components, separators, sweeps, deviation, converged
+        observed.space,
+        generators,
+        tree,
+        components=tuple(locked(fit.table) for fit in fits),
+        separators=tuple(observed.margin(keys) for keys in tree.separators),
+        sweeps=max(fit.sweeps for fit in fits),
+        deviation=max(fit.deviation for fit in fits),
+        converged=all(fit.converged for fit in fits),
     )
 
 
@@ -80,43 +81,42 @@ def restricted(generators: tuple[Term, ...], keys: Term) -> tuple[Term, ...]:
     return generating_class({tuple(k for k in term if k in keys) for term in generators} - {()})
 
 
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    """A component's table, and how its fitting ended."""
+class _Fit(NamedTuple):
+    """The fitted table of a component, and how its fitting ended."""
 
     table: Array
-    sweeps: int
-    deviation: float
-    converged: bool
+    sweeps: int = 0
+    deviation: float = 0.0
+    converged: bool = True
 
 
-def _proportional_fit(
+def _fit_component(
     observed: Counted,
     keys: Term,
     terms: tuple[Term, ...],
-    start: Array | None,
+    start: FittedMeans | None,
     *,
     tolerance: float,
-    most_sweeps: int = MOST_SWEEPS,
-) -> _Fitted:
-    """Scale a table to the observed margins in turn until they are all met, or nothing changes.
+    most_sweeps: int,
+) -> _Fit:
+    """Return the fit of a component: its margin if it is one term, else scaled margin by margin.
 
     Only the support is worked on: a cell with an empty margin stays empty, and on sparse tables
     most do. The maximum then lies on the boundary, where margins are met only slowly while the
     deviance has long settled.
     """
+    check_component(observed.space, keys)
+    if terms == (keys,):
+        return _Fit(observed.margin(keys))
+    first = None if start is None else start.margin(keys)
     sizes = table_sizes(observed.space, keys)
-    support = np.ones(sizes, dtype=bool) if start is None else start > 0
+    support = np.ones(sizes, dtype=bool) if first is None else first > 0
     for term in terms:
         shape = [size if key in term else 1 for key, size in zip(keys, sizes, strict=True)]
         support = support & (observed.margin(term) > 0).reshape(shape)
     at = np.nonzero(support)
-    margins = []
-    for term in terms:
-        columns = [at[keys.index(key)] for key in term]
-        place = np.ravel_multi_index(columns, table_sizes(observed.space, term))
-        margins.append((place, observed.margin(term).ravel()))
-    means = np.ones(len(at[0])) if start is None else start[at]
+    margins = [(places_in(term, keys, at, sizes), observed.margin(term).ravel()) for term in terms]
+    means = np.ones(len(at[0])) if first is None else first[at]
     seen = observed.margin(keys)[at]
     last = np.inf
     for sweep in range(1, most_sweeps + 1):
@@ -130,7 +130,15 @@ def _proportional_fit(
             break
     table = np.zeros(sizes)
     table[at] = means
-    return _Fitted(table, sweep, deviation, converged)
+    return _Fit(table, sweep, deviation, converged)
+
+
+def places_in(
+    term: Term, keys: Term, at: tuple[NDArray[np.int64], ...], sizes: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Return the cell of a term's margin that each cell of a table over some keys belongs to."""
+    axes = [keys.index(key) for key in term]
+    return np.ravel_multi_index([at[axis] for axis in axes], [sizes[axis] for axis in axes])
 
 
 def _sweep(means: Array, margins: list[tuple[NDArray[np.int64], Array]]) -> float:

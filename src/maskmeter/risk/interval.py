@@ -18,7 +18,7 @@ from maskmeter.loglinear.expectations import (
     expected_inverse,
     expected_inverse_square,
 )
-from maskmeter.loglinear.fit import restricted
+from maskmeter.loglinear.fit import places_in, restricted
 from maskmeter.loglinear.search import search_models
 from maskmeter.loglinear.terms import Term
 from maskmeter.streams import generator
@@ -67,12 +67,8 @@ def _projected(sums: Array, mu: Array, keys: Term, terms: tuple[Term, ...]) -> f
         return whole
     at = np.nonzero(mu)
     rest, weight = mean[at], mu[at]
-    margins = []
-    for term in terms:
-        columns = [at[keys.index(key)] for key in term]
-        sizes = [mu.shape[keys.index(key)] for key in term]
-        place = np.ravel_multi_index(columns, sizes)
-        margins.append((place, np.bincount(place, weights=weight)))
+    places = [places_in(term, keys, at, mu.shape) for term in terms]
+    margins = [(place, np.bincount(place, weights=weight)) for place in places]
     left = whole
     for _ in range(_MOST_SWEEPS):  # backfitting
         for place, held in margins:
