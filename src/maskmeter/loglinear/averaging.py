@@ -113,11 +113,6 @@ class LogLinearSearch(InWords):
         return self.nearest.goodness
 
     @property
-    def skipped(self) -> tuple[str, ...]:
-        """Terms that were not tried."""
-        return self.too_large + self.too_slow
-
-    @property
     def exhausted(self) -> bool:
         """Whether the search ended for lack of terms, before the fit was good."""
         return self.stop in ("most terms", "no terms left")
