@@ -146,7 +146,6 @@ def write(
     read, written = None if source is None else format_of(source), format_of(path)
     tagged = with_tags(codebook, frame)
     fit, book = (frame, tagged) if read is written else neutral(frame, tagged, read)
-    assert written.write is not None  # noqa: S101 - see `check_target`
     written.write(fit, path, written.longest.fitted(book) if written.longest else book)
     return lost(tagged, read, written)
 

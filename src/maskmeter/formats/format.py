@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import narwhals.stable.v2 as nw
 import polars as pl
 
+from maskmeter.errors import FileError
 from maskmeter.formats.codebook import EMPTY, Codebook, Longest
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.replacement import Replacement, Rows
@@ -65,6 +67,10 @@ ReadRows: TypeAlias = "Callable[[Path, Header, Sequence[str]], pl.LazyFrame]"
 Write: TypeAlias = "Callable[[nw.DataFrame[Any], Path, Codebook], None]"
 
 
+def _refuse(_frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
+    raise FileError(f"Cannot write {path.name!r}: files of this format are only read.")
+
+
 @dataclass(frozen=True, repr=False)
 class Format:
     """A family of files with the same layout, told by the ending of their names.
@@ -78,11 +84,11 @@ class Format:
     endings: tuple[str, ...]
     header: ReadHeader
     rows: ReadRows
-    write: Write | None
     advice: str  # on a file that cannot be read
+    write: Write = _refuse
     keeps: frozenset[Feature] = frozenset()
     rewrite: Rewrite | None = None
-    same_layout: Callable[[str, str], bool] = str.__eq__
+    same_layout: Callable[[str, str], bool] = operator.eq
     rebuilt: str = ""  # what is lost when a file of this format is written anew
     read_only: Mapping[str, str] = field(default_factory=dict)  # endings, and why
     zero: date = date(1970, 1, 1)  # the day that numbers of dates are counted from

@@ -146,7 +146,6 @@ FORMAT = Format(
     (".rds",),
     header=read_header,
     rows=read_rows,
-    write=None,
     read_only={
         ".rds": "maskmeter reads R files but does not write them. Write .sav or .dta, which haven"
         " reads with their labels, or .parquet or .csv."
