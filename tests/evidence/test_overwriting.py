@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import maskmeter as mm
@@ -59,12 +61,12 @@ def no_work(monkeypatch):
 
     for name in (
         "maskmeter.plan.read_task",
-        "maskmeter.plan.starter.opened",
         "maskmeter.studies.demo.synthetic_census",
         "maskmeter.studies.paper.run_paper",
         "maskmeter.evidence.pack.write_pack",
     ):
         monkeypatch.setattr(name, worked)
+    monkeypatch.setattr("maskmeter.plan.starter.Source", SimpleNamespace(of=worked))
 
 
 def assessed(data):

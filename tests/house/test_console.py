@@ -91,4 +91,4 @@ def test_the_documents_show_every_command():
 def test_every_ending_is_on_the_page_of_formats():
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
-    assert all(f"`{ending}`" in text for ending in formats._FAMILIES)
+    assert all(f"`{ending}`" in text for one in formats.FORMATS for ending in one.endings)

@@ -89,7 +89,7 @@ def encode(
 
     `rows` says how many records each row stands for, when that is not one.
     """
-    if not len(frame):
+    if keys and not len(frame):
         raise InputError("The file or data frame has no records.")
     weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
     pairs = [_encoded(frame, key, missing=missing, rows=weight) for key in keys]

@@ -69,7 +69,7 @@ def read(
     names = given.check_names(key_names(listed))
     cut = check_bands(bands, names)
     given = given.keep()
-    asked = [*names, weights] if weights in given.names else names
+    asked = [*names, weights] if isinstance(weights, str) and weights in given.names else names
     frame = banded(given.columns(list(dict.fromkeys(asked))), cut, given.header)
     space, codes = encode(frame, listed, missing=missing)
     warn_if_many(frame, listed, space, given.codebook)
