@@ -6,11 +6,14 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import maskmeter as mm
 from maskmeter.perturb.entries import varying
 from maskmeter.perturb.methods import step_of
 from maskmeter.plan import Plan, PlanFile, read_plan, read_task
+from maskmeter.plan.faults import first_fault
 from maskmeter.plan.lines import places
 from maskmeter.plan.starter import columns_of, starter, write_starter
 
@@ -53,7 +56,11 @@ WRONG = [
     ('[loss]\ntables = [["a"]]', "line 2: entry 1 of tables of [loss]", "a list of 2, not of 1"),
     ('[loss]\nmeasure = "rad"', "line 2: measure of [loss]", "'rcv' or 'worst', not 'rad'. Did"),
     ('[target]\nby = "lower"', "line 2: by of [target]", "'estimate' or 'upper', not 'lower'"),
-    ("[data.bands]\nage = 3", "an entry of bands of [data]", "must be a list, not a whole number"),
+    (
+        "[data.bands]\nage = 3",
+        "line 2: age of bands of [data]",
+        "must be a list, not a whole number",
+    ),
     ("[report]\nsmallest_count = 2.5", "line 2: smallest_count", "a whole number, not a number"),
     (
         '[family]\nkey = "a"\nmethods = ["swp"]',
@@ -69,6 +76,13 @@ WRONG = [
         "Did you mean 'stay'?",
     ),
     ("[data]\nkeys = [\n  'a',\n]\nfracton = 1", "line 5", "Did you mean 'fraction'?"),
+    (
+        "[data]\nweights = 2020-01-01",
+        "line 2: weights of [data]",
+        "text in quotes, not a date or a",
+    ),
+    ("[report]\nrates = 1", "line 2: rates of [report]", "true or false, not a whole number"),
+    ("[data]\nfraction = true", "line 2: fraction of [data]", "a table, not true or false"),
     ("[data\nkeys = 1", "line 1: this is not valid TOML", "Put text in quotes"),
     ("[data]\nkeys = lad", "line 2: this is not valid TOML", "invalid value"),
     ("[data]\nkeys = [", "line 2: this is not valid TOML", ""),
@@ -85,6 +99,55 @@ def test_an_error_names_the_file_the_line_and_what_would_work(tmp_path, text, wh
     assert "\n" not in said
     assert where in said
     assert what in said
+
+
+ENTRIES = st.sampled_from(
+    ["data", "step", "candidate", "scenario", "loss", "target", "report", "family", "error", "keys",
+     "fraction", "bands", "tables", "measure", "by", "values", "otherwise", "method", "key", "rate",
+     "stay", "matrix", "label", "rates", "smallest_count", "methods", "odd"]
+)  # fmt: skip
+VALUES = st.recursive(
+    st.one_of(
+        st.sampled_from(["swap", "pram", "worst", "upper", "lad", "x"]),
+        st.integers(-5, 5),
+        st.floats(allow_nan=False),
+        st.booleans(),
+        st.dates(),
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ENTRIES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(data=st.dictionaries(ENTRIES, VALUES, max_size=4))
+def test_a_plan_has_a_fault_exactly_if_its_types_do_not_allow_it(data):
+    """The entry that is named at fault is one that is there, or one that misses something."""
+    fault = first_fault(data, {})
+    try:
+        msgspec.convert(data, Plan)
+    except msgspec.ValidationError:
+        assert fault is not None
+        for part in fault.place:
+            data = data[part]
+    else:
+        assert fault is None
+
+
+@pytest.mark.parametrize(
+    ("data", "sound"),
+    [
+        ({"step": [{"method": "swap", "key": "a", "rate": 1}]}, True),
+        ({"step": [{"method": "swap", "key": ["a"], "rate": {"by": "b", "values": {}}}]}, True),
+        ({"step": [{"method": "swap", "key": 3, "rate": 1}]}, False),
+        ({"loss": {"tables": [["a", "b"]], "measure": "raad"}}, True),
+        ({"loss": {"tables": [["a", 2]]}}, False),
+        ({"scenario": {"any": {"keys": ["a"]}}, "family": {"key": "a", "methods": []}}, True),
+    ],
+)
+def test_the_laws_of_faults_hold_for_plans_of_every_kind(data, sound):
+    assert (first_fault(data, {}) is None) == sound
+    if sound:
+        assert msgspec.convert(data, Plan)
 
 
 def test_files_that_are_no_plan(tmp_path):
