@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from maskmeter.cli.options import (
     that_keeps_its_seed,
     with_a_plan,
 )
-from maskmeter.cli.terminal import print_files, print_table, print_words, progress
-from maskmeter.errors import MaskmeterWarning, warn
+from maskmeter.cli.terminal import print_files, print_table, print_words, progress, warn_of
 from maskmeter.plan import Plan
 
 
@@ -64,8 +62,7 @@ def compare(
         return
     print_words(known.map.headline, "")
     print_table(map_table(map_frame(known.map), measure=known.map.measure))
-    for caution in known.map.cautions:
-        warnings.warn(caution, MaskmeterWarning, stacklevel=2)
+    warn_of(known.map.cautions)
     print_files(files)
 
 
@@ -117,9 +114,9 @@ def find(
         announce(STEPS[0])
         task = task_of(file, plan_path, given, check)
         settings = settings_of(task.plan.report, charts=charts, ending=ending, matrix=matrix)
-        found, pack = run_find(task, folder, settings, announce=announce)
+        _, pack = run_find(task, folder, settings, announce=announce)
     if not as_json:
         if pack.figures.choice and pack.figures.assessable:  # else the verdict says it
             print_words(pack.figures.choice, "")
-        warn(found.tried.cautions)
+        warn_of([] if pack.figures.map is None else pack.figures.map.cautions)
     show_pack(pack, as_json=as_json)

@@ -17,8 +17,8 @@ from maskmeter.cli.options import (
     that_keeps_its_seed,
     with_a_plan,
 )
-from maskmeter.cli.terminal import print_files, print_table, print_words, progress
-from maskmeter.errors import MaskmeterWarning, warn
+from maskmeter.cli.terminal import print_files, print_table, print_words, progress, warn_of
+from maskmeter.errors import FormatWarning, warn
 from maskmeter.evidence import Pack
 from maskmeter.plan import Plan
 from maskmeter.plurals import counted, plural
@@ -169,8 +169,9 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
     print_words(pack.summary(), "")
     print_table(risk_table(pack.figures))
     print_table(cell_sizes(pack.figures))
-    for caution in pack.cautions:
-        warnings.warn(caution, MaskmeterWarning, stacklevel=2)
+    warn_of((*pack.figures.cautions, *pack.figures.worst.cautions))
+    for lost in pack.lost:
+        warnings.warn(lost, FormatWarning, stacklevel=2)
     print_files(pack.files)
     reports = [path for path in pack.files if path.suffix == ".html"]
     print_words("", f"Open {reports[0]} in a browser; it works offline.")

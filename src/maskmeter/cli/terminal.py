@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
@@ -10,8 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from maskmeter import errors
+
 if TYPE_CHECKING:
     from maskmeter import page
+    from maskmeter.evidence.schema import CautionFigures
 
 
 def finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
@@ -51,6 +55,12 @@ def print_table(table: page.Table) -> None:
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))  # brackets in it are no markup
     Console().print(drawn)
+
+
+def warn_of(cautions: Iterable[CautionFigures]) -> None:
+    """Warn of the cautions about some figures; the command prints them at its end."""
+    for one in cautions:
+        warnings.warn(one.text, getattr(errors, one.kind), stacklevel=2)
 
 
 def print_words(*lines: str) -> None:

@@ -159,7 +159,7 @@ def map_figures(options: RiskUtilityMap, target: Target | None, uniques: int | N
             Option(**{name: row[name] for name in names})
             for row in options.to_frame().iter_rows(named=True)
         ),
-        cautions=tuple(map(str, options.cautions)),
+        cautions=_cautions(options.cautions),
         headline=options.headline,
         ranking=options.ranking,
         target=line,

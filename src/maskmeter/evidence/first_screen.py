@@ -15,6 +15,7 @@ from maskmeter.evidence.wording import (
     mean_loss,
     percent,
     reservations,
+    share_changed,
     target_sentence,
 )
 from maskmeter.page import Beside, Fact, Figure, Table, Top
@@ -53,7 +54,7 @@ def _facts(figures: Figures) -> Iterator[Fact]:
         most = Numbers(figures.rounded_to).matches(target.allowed)
         yield Fact("Target", f"at most {most}", target.words)
     if figures.changed is not None:
-        yield Fact("Records changed", percent(figures.changed), f"of {figures.records:,}")
+        yield Fact("Records changed", share_changed(figures), f"of {figures.records:,}")
     if figures.mean_loss is not None:
         tables = figures.map.tables if figures.map and figures.chosen else figures.loss
         over = f"mean over {counted(len(tables), 'table')}" if tables else "mean over tables"

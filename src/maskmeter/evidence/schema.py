@@ -235,7 +235,7 @@ class MapFigures(_Part, frozen=True):
     frontier: tuple[str, ...]
     tables: tuple[tuple[str, str], ...]
     releases: tuple[Option, ...]
-    cautions: tuple[str, ...]
+    cautions: tuple[CautionFigures, ...]
     headline: str
     ranking: str  # the frontier in words
     target: tuple[float, str] | None  # a level of risk and its words, where all releases share it

@@ -34,6 +34,7 @@ from maskmeter.evidence.wording import (
     mean_loss,
     percent,
     sampling,
+    share_changed,
     step_done,
 )
 from maskmeter.page import Beside, Figure, Fold, Points, Section, Table, Terms, Text, filled
@@ -181,9 +182,8 @@ def _how(figures: Figures) -> Iterator[Block]:
     if figures.steps:
         yield Points(tuple(map(step_done, figures.steps)))
     if figures.changed is not None:
-        share = percent(figures.changed)
-        about = "about " if figures.rounded_to is not None and figures.changed else ""
-        yield Text(f"In total, {about}{share} of the records were changed in at least one key.")
+        share = share_changed(figures)
+        yield Text(f"In total, {share} of the records were changed in at least one key.")
     groups = figures.groups
     few = [one for one in groups if 0 < one.records < _FEW and one.expected]
     if few and len(few) > len(groups) / 2:
@@ -334,7 +334,7 @@ def _releases(known: MapFigures, chosen: str = "") -> Iterator[Block]:
     """Yield the figures of the releases of a map."""
     yield map_table(map_frame(known), measure=known.measure, chosen=chosen)
     for caution in known.cautions:
-        yield Text(caution, "Caution")
+        yield Text(caution.text, "Caution")
 
 
 def map_figure(known: MapFigures, chosen: str = "") -> Figure:

@@ -216,6 +216,12 @@ def step_done(step: StepFigures) -> str:
     return step.pattern.replace(SHARE, share)
 
 
+def share_changed(figures: Figures) -> str:
+    """Return the share of all records that were changed in at least one key."""
+    rounded = figures.rounded_to is not None and figures.changed
+    return ("about " if rounded else "") + percent(figures.changed or 0.0)
+
+
 def mean_loss(figures: Figures) -> str:
     """Return the mean loss of the tables in percent."""
     loss = figures.mean_loss or 0.0

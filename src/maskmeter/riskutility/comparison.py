@@ -156,7 +156,8 @@ def map_table(frame: pl.DataFrame, *, measure: str, chosen: str = "") -> Table:
         for one in frame.iter_rows(named=True)
     )
     head = ("release", "matches", "upper end", "share", "loss", "changed", "mark")
-    return Table(f"Risk and information loss of the releases; loss: {AXES[measure]}", head, rows)
+    axis = AXES[measure]
+    return Table(f"Expected correct matches and {axis[0].lower()}{axis[1:]}", head, rows)
 
 
 def map_chart(
