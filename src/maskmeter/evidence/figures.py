@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,6 +15,8 @@ import maskmeter
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.varying import By
 from maskmeter.errors import Caution
+from maskmeter.evidence.findings import Findings
+from maskmeter.evidence.scenario import ScenarioRisk
 from maskmeter.evidence.schema import (
     VERSION,
     Band,
@@ -49,15 +50,11 @@ from maskmeter.risk.by_keys import KeySubset
 from maskmeter.risk.target import Target
 from maskmeter.riskutility import RiskUtilityMap
 
-if TYPE_CHECKING:
-    from maskmeter.evidence.assessment import Assessment
-    from maskmeter.evidence.scenario import ScenarioRisk
-
 DRIVING = 3  # keys that are named as those that carry the risk
 HALF, FIFTH = 0.5, 0.2
 
 
-def figures(found: Assessment) -> Figures:
+def figures(found: Findings) -> Figures:
     """Return the figures of an assessment.
 
     >>> import maskmeter as mm
@@ -181,7 +178,7 @@ def comparison_figures(
     return Comparison(VERSION, maskmeter.__version__, key_figures(sample), known, drawn)
 
 
-def _map(found: Assessment) -> MapFigures | None:
+def _map(found: Findings) -> MapFigures | None:
     if found.options is None:
         return None
     uniques = None if len(found.scenarios) > 1 else found.worst.risk.unprotected
@@ -202,7 +199,7 @@ def _cautions(cautions: Iterable[Caution]) -> tuple[CautionFigures, ...]:
     return tuple(CautionFigures(one.kind.__name__, one.text, one.public_text) for one in cautions)
 
 
-def _target(found: Assessment) -> TargetFigures | None:
+def _target(found: Findings) -> TargetFigures | None:
     target = found.target
     if target is None:
         return None
@@ -218,7 +215,7 @@ def _target(found: Assessment) -> TargetFigures | None:
     )
 
 
-def _scenario(one: ScenarioRisk, found: Assessment) -> ScenarioFigures:
+def _scenario(one: ScenarioRisk, found: Findings) -> ScenarioFigures:
     risk = one.risk
     return ScenarioFigures(
         name=one.name,

@@ -16,7 +16,7 @@ from maskmeter.plurals import counted
 from maskmeter.risk import Risk
 
 if TYPE_CHECKING:
-    from maskmeter.evidence.assessment import Assessment
+    from maskmeter.evidence.findings import Findings
     from maskmeter.page import Block
 
 _MOST_RECORDS = 20
@@ -49,7 +49,7 @@ class RecordTables:
         yield Fold("Risk by category", (self.by_category,))
 
 
-def record_tables(found: Assessment) -> RecordTables | None:
+def record_tables(found: Findings) -> RecordTables | None:
     """Return what an assessment knows of single records; None if none is unique or no model fits."""
     risk = found.worst.risk
     if not risk.uniques or not found.assessable:

@@ -51,7 +51,7 @@ def marginal_factors(
             columns, by = (tuple(place[c] for c in part) for part in (one.columns, one.by))
             kept.append(replace(one, columns=columns, by=by))
         elif set(one.columns) & set(known):
-            hidden.append(_Part.of(one, place, coarse, true))
+            hidden.append(_KnownPart.of(one, place, coarse, true))
     changed = {c for one in factors for c in one.columns}
     seen = _Seen(
         view,
@@ -80,7 +80,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _KnownPart:
     """A factor of which not all is known."""
 
     inside: tuple[int, ...]  # positions in the view of the keys that it changes
@@ -95,7 +95,7 @@ class _Part:
         place: Mapping[int, int],
         coarse: Mapping[int, Integers],
         true: Codes,
-    ) -> _Part:
+    ) -> _KnownPart:
         """Return what is known of a factor whose keys have a place in the view."""
         rows = factor.P.reshape(-1, *factor.sizes)
         for axis, c in reversed(list(enumerate(factor.columns, start=1))):
@@ -112,9 +112,9 @@ class _Part:
         )
 
 
-def _sharing(parts: list[_Part]) -> list[list[_Part]]:
+def _sharing(parts: list[_KnownPart]) -> list[list[_KnownPart]]:
     """Return groups of factors that depend on the same unknown key, unless they are too large."""
-    groups: list[list[_Part]] = []
+    groups: list[list[_KnownPart]] = []
     for part in parts:
         for group in groups:
             size = prod(one.rows.shape[1] for one in (*group, part))
@@ -126,7 +126,7 @@ def _sharing(parts: list[_Part]) -> list[list[_Part]]:
     return groups
 
 
-def _averaged(parts: list[_Part], seen: _Seen) -> Factor:
+def _averaged(parts: list[_KnownPart], seen: _Seen) -> Factor:
     """Return the mean matrix of the known keys of some factors, by groups of the steady keys."""
     inside = tuple(c for part in parts for c in part.inside)
     own, size = seen.number(inside)

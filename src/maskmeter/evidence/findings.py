@@ -1,0 +1,140 @@
+"""Findings about a file that is to be released: risk, loss and the choices that were open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from maskmeter.data.frames import decode
+from maskmeter.data.microdata import Microdata
+from maskmeter.errors import BandsWarning, Caution
+from maskmeter.evidence.scenario import ScenarioRisk
+from maskmeter.loss import Loss, Losses
+from maskmeter.perturb import Release
+from maskmeter.plurals import plural
+from maskmeter.risk.target import Outcome, Target, Verdict
+from maskmeter.riskutility import RiskUtilityMap
+from maskmeter.riskutility.assessor import Measure, distance
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found out about a file: its risk in every scenario, its loss, and the options.
+
+    `household` and `asked`, the two-way tables that were named, are what was asked for; a report
+    writes them down with the rest.
+    """
+
+    data: Release | Microdata
+    scenarios: tuple[ScenarioRisk, ...]
+    tables: tuple[Loss, ...] = ()
+    measure: Measure = "worst"  # of their loss
+    losses: Losses | None = None
+    target: Target | None = None
+    household: str | None = None
+    asked: tuple[tuple[str, str], ...] = ()
+    options: RiskUtilityMap | None = None
+    chosen: str = ""  # which of the options this is
+    choice: str = ""  # why it was chosen, in words
+    private: tuple[Caution, ...] = ()  # cautions that only the agency may read
+
+    @property
+    def release(self) -> Release | None:
+        """The release, when the file was protected."""
+        return self.data if isinstance(self.data, Release) else None
+
+    @property
+    def released(self) -> Microdata:
+        """The file as it would be released."""
+        return self.data.released if isinstance(self.data, Release) else self.data
+
+    @property
+    def original(self) -> Microdata:
+        """The file as it was read."""
+        return self.data.original if isinstance(self.data, Release) else self.data
+
+    @property
+    def path(self) -> Path | None:
+        """The file that was read, if there is one."""
+        return self.original.path
+
+    @cached_property
+    def worst(self) -> ScenarioRisk:
+        """The scenario with the most correct matches to expect."""
+        return max(self.scenarios, key=lambda one: one.risk.total)
+
+    @property
+    def about_file(self) -> tuple[Caution, ...]:
+        """Cautions about the file or its release."""
+        return _banded(self.original) if self.release is None else self.release.cautions
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """Cautions about the release, then about the risk in the worst scenario."""
+        return (*self.about_file, *self.worst.risk.cautions)
+
+    @property
+    def loss(self) -> float | None:
+        """The mean loss of the tables, in percent; None where nothing was changed."""
+        if self.release is None or not self.tables:
+            return None
+        if self.options is not None and self.chosen:
+            return self.options[self.chosen].loss
+        return float(np.mean([distance(table, self.measure) for table in self.tables]))
+
+    @property
+    def assessable(self) -> bool:
+        """Whether the figures of every scenario hold."""
+        return all(one.risk.assessable for one in self.scenarios)
+
+    @cached_property
+    def outcome(self) -> Outcome | None:
+        """Whether every scenario meets the target; None without one."""
+        if self.target is None:
+            return None
+        return self.target.decide({one.name: one.risk for one in self.scenarios})
+
+    @property
+    def mark(self) -> Verdict | None:
+        """Whether the target is met, as in the scenario where it is met least; None without one."""
+        if not self.assessable:
+            return "not assessable"
+        return None if self.outcome is None else self.outcome.verdict
+
+    @property
+    def met(self) -> bool | None:
+        """Whether every scenario meets the target, by the figure that it asks for."""
+        return None if self.outcome is None else self.outcome.met
+
+    def by_record(self) -> pl.DataFrame:
+        """Return a row for each record: its released keys, whether it is unique, and its risks."""
+        worst = self.worst
+        released = self.released
+        keys = decode(released.space, released.codes).to_native()
+        columns: dict[str, Any] = {"record": np.arange(len(released))}
+        columns |= {f"key {name}": keys[name] for name in released.space.names}
+        unique = np.zeros(len(released), dtype=bool)
+        unique[worst.risk.records] = True
+        columns |= {"unique": unique, "risk": worst.risk.by_record}
+        if len(self.scenarios) > 1:
+            columns |= {f"risk {one.name}": one.risk.by_record for one in self.scenarios}
+        frame = pl.DataFrame(columns)
+        return frame.with_columns(pl.selectors.float().exclude("^key .*$").fill_nan(None))
+
+
+def _banded(data: Microdata) -> tuple[Caution, ...]:
+    """Return the caution that a file which is not written anew still holds its own numbers."""
+    reading = dict(data.reading)
+    bands = [name for name in reading.get("bands", {}) if name in data.space.names]
+    if not bands:
+        return ()
+    text = (
+        f"{' and '.join(bands)} {plural(len(bands), 'was', 'were')} assessed in bands: the figures"
+        " hold for a file with these bands, not for the file as it is."
+    )
+    return (Caution(BandsWarning, text),)
