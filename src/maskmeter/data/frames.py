@@ -116,13 +116,13 @@ def replace_values(column: nw.Series[Any], one: Replacement) -> nw.Series[Any]:
 
     Each category that is wanted is taken from the first row that has it and made anew.
     """
+    if one.recoded:
+        return new_categories(one.column, one.values, like=column)[one.codes]
     held = np.bincount(one.codes, minlength=len(one.values)) > 0
     place = (held.cumsum() - 1)[one.codes]
     rows = one.donors[held]
     if (rows >= 0).all():
         return rebuild_values(column[rows])[place]
-    if one.recoded:
-        return new_categories(one.column, one.values, like=column)[one.codes]
 
     # Some category is not in the column: make its value, in a wider type if it does not fit.
     made = [value for value, kept in zip(one.values, held, strict=True) if kept]

@@ -19,6 +19,8 @@ from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import Perturbed, Rate, Step, as_label
 from maskmeter.streams import RandomSource, uniforms
 
+_LEAST = 0.01  # of the records, which a search leaves in the file
+
 
 class SubsampleEntries(StepEntries, tag="subsample", frozen=True):
     """A random part of the records is kept."""
@@ -89,12 +91,12 @@ class Subsample(Step):
 
     @classmethod
     def at_rate(cls, key: str, rate: float | By[float], within: tuple[str, ...]) -> Subsample:
-        """Return the step that leaves out a share of the records."""
+        """Return the step that leaves out a share of the records, but for one in a hundred."""
         if isinstance(rate, By) or within:
             raise InputError(
                 f"A family of {key!r} that subsamples has neither `target` nor `within`."
             )
-        return cls(1 - rate)
+        return cls(max(1 - rate, _LEAST))
 
     def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
         """Return the release of a file with only this step applied."""
