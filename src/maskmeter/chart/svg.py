@@ -55,7 +55,7 @@ def picture(drawn: Chart) -> Picture:
     """
     import vl_convert
 
-    spec = drawn.to_dict()
+    spec = drawn.to_dict(validate=False)
     titles = spec.pop("title", {})
     text: str = vl_convert.vegalite_to_svg(spec, config=_CONFIG, allowed_base_urls=[])
     for place, colour in enumerate(COLOURS):

@@ -7,6 +7,7 @@ Categories without records stay.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ LARGEST = 1_000  # categories: a programme of a million variables
 _ZERO = 1e-11
 _CLOSE = 1e-7
 _INVARIANT = 1e-9
+_HALVINGS = 1 << 50  # places between two bounds: as many as a float tells apart, nearly
 
 
 def nominal(counts: Counts, *, rate: float) -> Array:
@@ -84,8 +86,6 @@ def symmetric_flows(moved: Array) -> Array:
 
 def _weights(moved: Array) -> Array:
     """Solve x_j (X - x_j) = moved_j with X the sum of all x."""
-    from scipy.optimize import brentq
-
     largest = int(moved.argmax())
 
     def small_root(total: float) -> Array:
@@ -109,12 +109,20 @@ def _weights(moved: Array) -> Array:
     most = 2 * least
     while (gap(most) < 0) == takes_large:
         most *= 2
-    x = solution(brentq(gap, least, most) if gap(least) * gap(most) < 0 else least)
+    # The standard library halves the way, because scipy.optimize takes long to import.
+    sign = 1 if gap(most) > 0 else -1
+    halves = range(_HALVINGS)
+    place = bisect_left(halves, 0.0, key=lambda part: sign * gap(_between(least, most, part)))
+    x = solution(_between(least, most, place))
     for _ in range(3):  # Newton steps: near a double root the solution keeps half of its digits
         slope = np.broadcast_to(x[:, None], (len(x), len(x))).copy()
         np.fill_diagonal(slope, x.sum() - x)
         x = x - np.linalg.solve(slope, x * (x.sum() - x) - moved)
     return x
+
+
+def _between(low: float, high: float, part: int) -> float:
+    return low + (high - low) * (part / _HALVINGS)
 
 
 def two_stage(P: Array, shares: Array) -> Array:

@@ -7,6 +7,7 @@ far apart the estimates of several models lie and in the criterion they were cho
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import sqrt
 
 import numpy as np
@@ -28,6 +29,7 @@ Z = 1.96
 _MOST_SWEEPS, _SETTLED = 50, 1e-4
 
 
+@lru_cache(maxsize=8)  # candidates of one file share its model
 def standard_error(model: LogLinear) -> float:
     """Return the standard error of tau2 under a model, `sqrt(v1 + v2 + vB/4)`."""
     return sqrt(chance_variance(model) + fit_variance(model) + model.goodness.b2_variance / 4)
