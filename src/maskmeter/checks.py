@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
@@ -10,7 +11,7 @@ from typing import Any, TypeAlias, TypeGuard, get_args
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from maskmeter.errors import DuplicateColumnError, InputError, WeightError
+from maskmeter.errors import DuplicateColumnError, InputError, MaskmeterError, WeightError
 
 Progress: TypeAlias = Callable[[str, int, int], object]  # stage, done, of (0 where unknown)
 
@@ -51,14 +52,33 @@ def check_choice(value: str, choices: object, *, name: str) -> str:
     return value
 
 
-def check_fraction(value: object) -> float:
-    """Return a sampling fraction when it lies in (0, 1].
+def check_number(
+    value: object,
+    *,
+    name: str,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    error: type[MaskmeterError] = InputError,
+) -> float:
+    """Return a number within some bounds: `least` and `most` are allowed, `above` and `below` not.
 
-    >>> check_fraction(0.01)
-    0.01
+    >>> check_number(0.2, name="rate", least=0, most=1)
+    0.2
     """
-    if not is_number(value) or not 0 < float(value) <= 1:
-        raise WeightError(f"`fraction` must be a number above 0 and at most 1, not {shown(value)}.")
+    bounds = (
+        ("of at least", least, operator.ge),
+        ("above", above, operator.gt),
+        ("at most", most, operator.le),
+        ("below", below, operator.lt),
+    )
+    given = [(word, bound, keeps) for word, bound, keeps in bounds if bound is not None]
+    if not is_number(value) or not all(keeps(value, bound) for _, bound, keeps in given):
+        said = " and ".join(f"{word} {bound:g}" for word, bound, _ in given if np.isfinite(bound))
+        if least is not None and most is not None:
+            said = f"between {least:g} and {most:g}"
+        raise error(f"`{name}` must be a number{said and f' {said}'}, not {shown(value)}.")
     return float(value)
 
 
@@ -73,6 +93,15 @@ def check_whole(value: object, *, name: str, least: int) -> int:
             f"`{name}` must be a whole number of at least {least}, not {shown(value)}."
         )
     return int(value)
+
+
+def check_fraction(value: object) -> float:
+    """Return a sampling fraction when it lies in (0, 1].
+
+    >>> check_fraction(0.01)
+    0.01
+    """
+    return check_number(value, name="fraction", above=0, most=1, error=WeightError)
 
 
 def is_number(value: object) -> TypeGuard[float]:

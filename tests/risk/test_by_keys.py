@@ -71,7 +71,7 @@ def test_the_papers_figure_is_reproduced(seed):
 def test_invalid_experiments_are_rejected():
     with pytest.raises(mm.MaskmeterError, match=r"between 0 and 0\.25"):
         mm.binary_keys_experiment(thetas=(0.5,))
-    with pytest.raises(mm.MaskmeterError, match="`p` must be between"):
+    with pytest.raises(mm.MaskmeterError, match="`p` must be a number above 0 and below 1"):
         mm.binary_keys_experiment(p=1.5)
     with pytest.raises(mm.MaskmeterError, match="`keys` must be a whole number"):
         mm.binary_keys_experiment(keys=(0,))

@@ -260,8 +260,8 @@ def test_searches_that_are_none(world, options, message):
     [
         ({}, "either `max_share` or `max_total`"),
         ({"max_share": 0.1, "max_total": 5}, "either `max_share` or `max_total`"),
-        ({"max_total": -1}, "from 0 to inf"),
-        ({"max_share": 1.1}, "from 0 to 1"),
+        ({"max_total": -1}, "of at least 0"),
+        ({"max_share": 1.1}, "between 0 and 1"),
         ({"max_total": 5, "by": "lower"}, "`by` must be one of 'upper', 'estimate'"),
     ],
 )

@@ -9,11 +9,11 @@ from math import log
 
 import polars as pl
 
-from maskmeter.checks import is_number, shown
+from maskmeter.checks import check_number
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords
-from maskmeter.errors import Caution, ConvergenceWarning, InputError, ParametersWarning, warn
+from maskmeter.errors import Caution, ConvergenceWarning, ParametersWarning, warn
 from maskmeter.loglinear.cell_sums import (
     DRAWS,
     FEW_DRAWS,
@@ -169,10 +169,7 @@ def fit_loglinear(
     """
     chosen = chosen_file(data, counts)
     generators = parse_terms(terms, chosen.space)
-    if not is_number(tolerance) or not 0 < tolerance < 1:
-        raise InputError(
-            f"`tolerance` must be a number above 0 and below 1, not {shown(tolerance)}."
-        )
+    check_number(tolerance, name="tolerance", above=0, below=1)
     observed = Observed.of(chosen)
     means = fit_means(observed, generators, tolerance=tolerance)
     model = LogLinear(chosen, means, observed)

@@ -12,9 +12,14 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from maskmeter.checks import check_choice, check_progress, check_whole, is_number, shown
+from maskmeter.checks import (
+    check_choice,
+    check_number,
+    check_progress,
+    check_whole,
+)
 from maskmeter.data.microdata import Microdata
-from maskmeter.errors import Caution, ExhaustedSearchWarning, InputError, warn
+from maskmeter.errors import Caution, ExhaustedSearchWarning, warn
 from maskmeter.loglinear.averaging import (
     LogLinearSearch,
     PathStep,
@@ -75,8 +80,7 @@ def search_loglinear(
     ('sex:age', 'sex:marital', 'age:marital')
     """
     check_choice(method, SearchMethod, name="method")
-    if not is_number(enough) or not enough >= 0:
-        raise InputError(f"`enough` must be a number of at least 0, not {shown(enough)}.")
+    check_number(enough, name="enough", least=0)
     check_progress(progress)
     check_whole(most_terms, name="most_terms", least=0)
     chosen = chosen_file(data, counts)

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.checks import is_number, locked, shown
+from maskmeter.checks import check_number, locked, shown
 from maskmeter.data.keys import Key
 from maskmeter.errors import CategoryError, MatrixError
 from maskmeter.plurals import plural
@@ -27,8 +27,7 @@ def stay_or_move(size: int, *, stay: float) -> NDArray[np.float64]:
     >>> stay_or_move(3, stay=0.8).round(12).tolist()
     [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
     """
-    if not is_number(stay) or not 0 <= stay <= 1:
-        raise MatrixError(f"`stay` must be a probability between 0 and 1, not {shown(stay)}.")
+    check_number(stay, name="stay", least=0, most=1, error=MatrixError)
     if not isinstance(size, int | np.integer) or not 2 <= size <= _LARGEST:
         raise MatrixError(
             f"`size` must be a number of categories from 2 to {_LARGEST:,}, not {shown(size)}."

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskmeter.checks import is_number, is_pair, shown
+from maskmeter.checks import check_number, is_pair
 from maskmeter.data.frames import encode
 from maskmeter.data.keys import Key, KeySpace
 from maskmeter.data.microdata import Microdata
@@ -140,8 +140,7 @@ def validation_study(
     >>> study.studied[0].P.tolist()
     [[0.75, 0.25], [0.0, 1.0]]
     """
-    if not is_number(smoothing) or not 0 <= smoothing < np.inf:
-        raise InputError(f"`smoothing` must be a number of at least 0, not {shown(smoothing)}.")
+    check_number(smoothing, name="smoothing", least=0, below=np.inf)
     if not isinstance(columns, Mapping) or not columns or not all(map(is_pair, columns.values())):
         raise InputError(
             "`columns` must be a dictionary that gives for each key its true and its recorded column,"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maskmeter.checks import is_number, shown
+from maskmeter.checks import check_number
 from maskmeter.data.bands import band_texts, check_bounds
 from maskmeter.data.keys import Key
 from maskmeter.data.microdata import Microdata
@@ -93,8 +93,8 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
             raise PerturbationError(
                 f"Recoding {name!r} takes one of `groups`, `bands` and `top`. Give one of them."
             )
-        if top is not None and (not is_number(top) or not np.isfinite(top)):
-            raise PerturbationError(f"`top` must be a number, not {shown(top)}.")
+        if top is not None:
+            check_number(top, name="top", above=-np.inf, below=np.inf, error=PerturbationError)
         settings = {
             "key": name,
             "groups": () if groups is None else _checked_groups(groups),

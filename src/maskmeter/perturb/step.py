@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.checks import is_number, shown
+from maskmeter.checks import check_number, shown
 from maskmeter.data.keys import Codes, Key, KeySpace, combined
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.recoding import recoded_counts, recoded_records
@@ -126,9 +126,7 @@ def check_rate(value: object, *, name: str) -> float:
     >>> check_rate(0.2, name="rate")
     0.2
     """
-    if not is_number(value) or not 0 <= value <= 1:
-        raise PerturbationError(f"`{name}` must be a number between 0 and 1, not {shown(value)}.")
-    return float(value)
+    return check_number(value, name=name, least=0, most=1, error=PerturbationError)
 
 
 def as_crossed(key: Any, *, least: int = 1) -> Crossed:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter import chart
-from maskmeter.checks import is_number, locked, shown
+from maskmeter.checks import check_number, locked
 from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords, facts
 from maskmeter.errors import Caution, InputError, UnfitModelWarning
@@ -100,9 +100,7 @@ class Risk(InWords):
 
     def above(self, threshold: float) -> int:
         """Return how many sample uniques have a risk above a threshold."""
-        if not is_number(threshold):
-            raise InputError(f"`threshold` must be a number, not {shown(threshold)}.")
-        return int((self.by_cell > threshold).sum())
+        return int((self.by_cell > check_number(threshold, name="threshold")).sum())
 
     @property
     def negative(self) -> int:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from maskmeter.checks import check_choice, is_number, shown
+from maskmeter.checks import check_choice, check_number
 from maskmeter.errors import InputError
 from maskmeter.plurals import counted
 from maskmeter.risk.result import Risk
@@ -73,12 +73,10 @@ class Target:
         """Check that the target is given in one of its two ways."""
         if (self.max_total is None) == (self.max_share is None):
             raise InputError("Give the target as either `max_share` or `max_total`, not both.")
-        for name, most in (("max_total", np.inf), ("max_share", 1.0)):
-            value = getattr(self, name)
-            if value is not None and (not is_number(value) or not 0 <= value <= most):
-                raise InputError(
-                    f"`{name}` must be a number from 0 to {most:g}, not {shown(value)}."
-                )
+        if self.max_total is not None:
+            check_number(self.max_total, name="max_total", least=0)
+        else:
+            check_number(self.max_share, name="max_share", least=0, most=1)
         check_choice(self.by, DecidedBy, name="by")
 
     def allowed(self, uniques: int) -> float:

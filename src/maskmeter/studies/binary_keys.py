@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from maskmeter.checks import Progress, check_list, check_progress, check_whole, is_number
+from maskmeter.checks import (
+    Progress,
+    check_list,
+    check_number,
+    check_progress,
+    check_whole,
+    is_number,
+)
 from maskmeter.data.keys import Key, KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
@@ -42,10 +49,9 @@ def binary_keys_experiment(
     check_whole(sample, name="sample", least=1)
     check_progress(progress)
     most = max(check_whole(one, name="keys", least=1) for one in check_list(keys, name="keys"))
-    if not is_number(p) or not 0 < p < 1 or sample > population:
-        raise InputError(
-            "`p` must be between 0 and 1, and the sample no larger than the population."
-        )
+    check_number(p, name="p", above=0, below=1)
+    if sample > population:
+        raise InputError("The sample must be no larger than the population.")
     matrices = {theta: _binary_matrix(theta, p) for theta in check_list(thetas, name="thetas")}
     seed = seed_of(rng)
     words = [uniforms(seed, f"key {c}", start=0, stop=population) for c in range(most)]
