@@ -410,3 +410,24 @@ def test_the_public_page_does_not_tell_which_pair_was_swapped():
 
     assert len(told) <= 4  # of 25 exchanges
     assert len(fitted) > 12  # which the summary of the model tells apart
+
+
+def test_a_file_that_is_not_assessable_gives_the_public_no_figure_of_risk():
+    """Not even of a scenario whose own model fits."""
+    rng = np.random.default_rng(1)
+    a, b, c = (rng.integers(0, 12, 3000) for _ in range(3))
+    frame = pl.DataFrame({"a": a, "b": b, "c": c, "d": (a + b + c) % 12})
+    sample = mm.read(frame, keys=frame.columns, fraction=0.05)
+    with without_warnings():
+        found = assess(sample, known={"all": "a,b,c,d", "few": "a,b,c"}, drop_one=False)
+    told = public(found)
+
+    assert [one.risk.assessable for one in figures(found).scenarios] == [False, True]
+    assert all(risk.total is None and not risk.assessable for _, risk in told.risks)
+    assert top(told).lead.startswith("Scenario all: The log-linear model does not describe")
+    assert top(told).facts == ()
+    rows = [row for one in page_of(told) if isinstance(one, Table) for row in one.rows]
+    assert [row[-1] for row in rows[:2]] == ["not assessable"] * 2
+    assert repr(found) == "Assessment(2 scenarios; not assessable)"
+    (drawn,) = found.plot().to_dict()["datasets"].values()
+    assert [row["risk"] is None for row in drawn] == [True, False]

@@ -44,8 +44,11 @@ class Assessment(Findings, InWords):
 
     def __repr__(self) -> str:
         """Return the headline: no record is shown."""
+        several = counted(len(self.scenarios), "scenario")
+        if not self.assessable:
+            return f"Assessment({several}; not assessable)"
         mark = "" if self.mark is None else f"; target {self.mark}"
-        return f"Assessment({counted(len(self.scenarios), 'scenario')}; worst {self.worst.risk!r}{mark})"
+        return f"Assessment({several}; worst {self.worst.risk!r}{mark})"
 
     def summary(self) -> str:
         """Return the verdict, which names no record."""

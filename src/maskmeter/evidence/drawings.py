@@ -9,18 +9,26 @@ from msgspec.structs import asdict
 
 from maskmeter import chart
 from maskmeter.evidence.schema import Figures, MapFigures, ModelFigures
+from maskmeter.evidence.wording import listed_figures
 from maskmeter.plurals import counted
 from maskmeter.riskutility.comparison import map_chart
 
 
 def risk_chart(figures: Figures) -> Any:
-    """Return the expected correct matches of every scenario, with their intervals and the target."""
+    """Return the expected correct matches of every scenario, with their intervals and the target.
+
+    A risk that is not assessable has no point.
+    """
     rows = []
     for name, risk in figures.risks:
-        low, high = risk.interval or (risk.total, risk.total)
-        rows.append((name, risk.total, low, high))
+        held = listed_figures(risk)
+        total = held["correct matches"]
+        ends = (held["lower end of the interval"], held["upper end of the interval"])
+        low, high = (total, total) if risk.interval is None else ends
+        rows.append((name, total, low, high))
+    kinds = {"name": pl.String} | dict.fromkeys(("risk", "low", "high"), pl.Float64)
     return chart.intervals(
-        pl.DataFrame(rows, schema=["name", "risk", "low", "high"], orient="row"),
+        pl.DataFrame(rows, schema=kinds, orient="row"),
         x="Expected correct matches",
         title="Expected correct matches",
         subtitle="exact: the population is known"

@@ -85,7 +85,8 @@ def redact(figures: Figures, policy: Policy) -> Figures:
     >>> known.worst.risk.uniques, redact(known, Policy()).worst.risk.uniques
     (255, 250)
     """
-    worst, loss = figures.worst, figures.mean_loss
+    held, loss = figures.assessable, figures.mean_loss
+    worst = figures.worst if held else None
     told = Figures(  # every entry is named, so that none passes by default
         schema_version=figures.schema_version,
         maskmeter=figures.maskmeter,
@@ -97,7 +98,10 @@ def redact(figures: Figures, policy: Policy) -> Figures:
         sampling=replace(figures.sampling, weights_total=None),
         population_known=figures.population_known,
         headline=figures.headline,
-        scenarios=tuple(_scenario(one, policy, worst=one is worst) for one in figures.scenarios),
+        scenarios=tuple(
+            _scenario(one if held else _unheld(one), policy, worst=one is worst)
+            for one in figures.scenarios
+        ),
         target=None if figures.target is None else replace(figures.target, allowed=None),
         steps=tuple(_step(one, policy) for one in figures.steps),
         groups=(),
@@ -115,6 +119,16 @@ def redact(figures: Figures, policy: Policy) -> Figures:
     return replace(told, verdict=verdict(told))
 
 
+def _unheld(one: ScenarioFigures) -> ScenarioFigures:
+    """Return a scenario of a file whose risk is not assessable as a whole: no figure of it holds."""
+    before = one.unprotected
+    return replace(
+        one,
+        risk=replace(one.risk, assessable=False),
+        unprotected=None if before is None else replace(before, assessable=False),
+    )
+
+
 def _scenario(one: ScenarioFigures, policy: Policy, *, worst: bool) -> ScenarioFigures:
     """Return a scenario: the interval and the keys that matter only of the worst one.
 
@@ -122,7 +136,7 @@ def _scenario(one: ScenarioFigures, policy: Policy, *, worst: bool) -> ScenarioF
     which, so none of it passes.
     """
     few = (one.risk.uniques or 0) < policy.smallest
-    named = worst and not few and one.risk.assessable
+    named = worst and not few
     return ScenarioFigures(
         name=one.name,
         keys=one.keys,

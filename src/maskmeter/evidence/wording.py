@@ -124,9 +124,14 @@ def _sure(risk: RiskFigures) -> str:
 
 def _not_assessable(figures: Figures) -> str:
     """Return which model does not fit, and what to do about it."""
-    one = next(one for one in figures.scenarios if not one.risk.assessable)
-    where = f"Scenario {one.name}: " if len(figures.scenarios) > 1 else ""
-    return where + next(c.text for c in one.cautions if c.kind == UnfitModelWarning.__name__)
+    unfit = [
+        (one.name, caution.text)
+        for one in figures.scenarios
+        for caution in one.cautions
+        if caution.kind == UnfitModelWarning.__name__
+    ]
+    name, text = unfit[0]
+    return f"Scenario {name}: {text}" if len(figures.scenarios) > 1 else text
 
 
 def qualified(figures: Figures) -> list[str]:
