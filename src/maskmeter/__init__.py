@@ -1,4 +1,24 @@
-"""maskmeter: how much protection microdata really have after misclassification."""
+"""maskmeter: how much protection microdata really have after misclassification.
+
+Nouns, in the order in which data flow:
+
+- `Key`: a variable that an intruder may know, with its categories.
+- `Microdata`: the records of a file as category codes, and how they were sampled (`read`).
+- `KeyTable`: how many units of a population are in each cell of the keys (`count`).
+- `By`: a value that varies with the categories of keys (`by`).
+- `Mechanism`: how true keys come to be released ones; matrices are P[true, released].
+- `Step`: a way to protect a file: `Swap`, `Pram`, `Recode`, `Subsample`.
+- `Release`: a file before and after its steps, and the mechanism between (`protect`).
+- `LogLinear`: a model of the sample's counts (`search_loglinear`, `fit_loglinear`).
+- `View`: one file through some keys, to one intruder.
+- `Risk`: the probability of a correct match of each sample unique, and their sum tau.
+- `Loss`: what analysts lose in a table (`information_loss`, `regression_loss`).
+- `Assessment`: all of it for a release, and whether it meets a `Target` (`assess`).
+
+Verbs: `read` a file, `protect` it, `assess` the release and `report` it; or `compare` candidates and
+`find_release`. With population counts the risk is exact (`exact_risk`), else estimated
+(`estimate_risk`). Everything is fetched when it is first used, so that importing is quick.
+"""
 
 from __future__ import annotations
 
