@@ -234,9 +234,19 @@ def test_columns_that_are_not_keys_can_be_compared(census):
     loss = mm.information_loss(release, rows="lad", columns="ethnicity")
 
     assert 80 < loss.raad < 100
+    assert loss.moved == pytest.approx((100 - loss.raad) / 2)  # the number of records is the same
     assert loss.rcv < 0
     assert set(loss.bvr) == set(people["ethnicity"].unique())
-    assert loss.to_frame().columns == ["table", "raad", "rcv", "contrast", "worst", "column", "bvr"]
+    assert loss.to_frame().columns == [
+        "table",
+        "raad",
+        "moved",
+        "rcv",
+        "contrast",
+        "worst",
+        "column",
+        "bvr",
+    ]
     assert loss.summary().startswith(
         f"lad x ethnicity: loss {loss.worst:.1f} (0 is unchanged). RAAD"
     )

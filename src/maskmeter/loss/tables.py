@@ -29,8 +29,9 @@ class Loss(InWords):
 
     `raad` (ideal 100) is how close the cells are, `rcv` (ideal 0) the change of Cramer's V in
     percent, `bvr` (ideal 0) the change of the between-row variance of each column in percent,
-    `contrast` (ideal 0) the change of the differences between rows in percent. `worst` is the
-    largest distance of RAAD, RCV and contrast from their ideals.
+    `contrast` (ideal 0) the change of the differences between rows in percent, `moved` (ideal 0)
+    the percent of the table that lies in other cells. `worst` is the largest distance of RAAD, RCV
+    and contrast from their ideals.
     """
 
     _shown = (("column", "column", ""), ("bvr", "change of between-row variance (%)", "+.1f"))
@@ -56,6 +57,11 @@ class Loss(InWords):
     def raad(self) -> float:
         """100 less the average absolute distance of a cell, in percent of the average cell."""
         return formulas.relative_average_absolute_distance(*self.tables)
+
+    @cached_property
+    def moved(self) -> float:
+        """Percent of the table that lies in other cells than before: its total variation distance."""
+        return 100 * formulas.total_variation(*(table.ravel() for table in self.tables))
 
     @cached_property
     def rcv(self) -> float:
@@ -114,7 +120,7 @@ class Loss(InWords):
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each column category: its BVR beside the measures of the table."""
         names = [str(category) for category in self.bvr]
-        measures = ("raad", "rcv", "contrast", "worst")
+        measures = ("raad", "moved", "rcv", "contrast", "worst")
         return pl.DataFrame(
             {"table": self.name}
             | {measure: getattr(self, measure) for measure in measures}
