@@ -95,9 +95,9 @@ def search_loglinear(
 def search_models(
     data: Microdata,
     *,
-    method: SearchMethod,
-    enough: float,
-    most_terms: int,
+    method: SearchMethod = "score",
+    enough: float = 0.0,
+    most_terms: int = 40,
     progress: OnStep | None = None,
 ) -> LogLinearSearch:
     """Return what a search finds, without warnings: its cautions belong to the caller's result."""

@@ -10,8 +10,9 @@ from typing import Any, Literal, TypeAlias
 from maskmeter.data.keys import KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
-from maskmeter.errors import InputError, ModelWarning, without_warnings
-from maskmeter.loglinear import LogLinear, LogLinearSearch, search_loglinear
+from maskmeter.errors import InputError
+from maskmeter.loglinear import LogLinear, LogLinearSearch
+from maskmeter.loglinear.search import search_models
 from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
 from maskmeter.perturb import Release
 from maskmeter.risk.estimation import Method, check_method, estimate, fitted_file
@@ -56,8 +57,7 @@ class Searches:
         for one in self._found:
             if one.nearest.data is sample or one.nearest.data == sample:
                 return one
-        with without_warnings(ModelWarning):  # they are among the cautions of its risks
-            self._found.append(search_loglinear(sample))
+        self._found.append(search_models(sample))
         return self._found[-1]
 
 
