@@ -19,7 +19,7 @@ def enumeration():
 
     def deviations(world):
         risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
-        for cell, found in zip(world.cells, risk.by_cell, strict=True):
+        for cell, found in zip(world.cells, risk.by_unique, strict=True):
             wanted = oracle.identification_risk(
                 cell, world.units, misclassify=world.misclassify, include=world.include
             )
@@ -51,8 +51,8 @@ def in_sample():
             own = [a for a, unit in zip(arrive, world.units, strict=True) if unit == cell]
             printed = sum(own) / sum(arrive) if sum(own) else 0.0
             yield (
-                abs(exact.by_cell[position] - (wanted or 0.0)),
-                abs(gouweleeuw.by_cell[position] - printed),
+                abs(exact.by_unique[position] - (wanted or 0.0)),
+                abs(gouweleeuw.by_unique[position] - printed),
             )
 
     found = np.array(gathered(deviations, worlds(), examples=200))
@@ -83,7 +83,7 @@ def approximations():
                 risk = mm.approximate_risk(
                     world.sample, world.population, formula=formula, misclassification=world.errors
                 )
-                found.append(risk.by_cell)
+                found.append(risk.by_unique)
         for position, cell in enumerate(world.cells):
             F = world.units.count(cell)
             stay, pi = float(world.misclassify(cell)[cell]), float(world.include(cell))
@@ -104,8 +104,8 @@ def bound():
         risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
         own = world.population.lookup(world.sample.codes)
         bare = mm.Microdata(world.space, world.population.codes, fraction=0.3)
-        ideal = mm.exact_risk(bare, world.population).by_cell * world.population.counts
-        yield (risk.by_cell * own).max(), np.abs(ideal - 1).max()
+        ideal = mm.exact_risk(bare, world.population).by_unique * world.population.counts
+        yield (risk.by_unique * own).max(), np.abs(ideal - 1).max()
 
     found = np.array(gathered(products, worlds(most_units=12), examples=400))
     return {"largest": found[:, 0].max(), "off": found[:, 1].max()}
@@ -201,9 +201,9 @@ def linkage():
     _, population = census()
     (sample,) = census_samples([4])
     found = mm.linkage_probability(mm.Swap("lad", rate=0.2).apply(sample, rng=1), population)
-    some = found.by_cell > 0
+    some = found.by_unique > 0
     m, u, p = found.m[some], found.u[some], found.p[some]
-    ratio = m * p / (m * p + u * (1 - p)) / found.by_cell[some]
+    ratio = m * p / (m * p + u * (1 - p)) / found.by_unique[some]
     return {"largest": np.abs(ratio - 1).max()}
 
 

@@ -31,7 +31,7 @@ def default_estimate():
             model = mm.search_loglinear(sample)
         exact = mm.exact_risk(sample, population)
         found["nothing"].append((estimated(sample, model, interval="none").total, exact.total))
-        alone.append((model.tau1, float((exact.by_cell == 1).sum())))
+        alone.append((model.tau1, float((exact.by_unique == 1).sum())))
         for name, step in DESIGNS.items():
             release = step.apply(sample, rng=run)
             truth = mm.exact_risk(release, population).total

@@ -94,7 +94,7 @@ def test_one_and_one_point_zero_are_one_category_and_text_is_not_a_number():
     decimal = mm.read(pl.DataFrame({"k": [1.0, 2.0]}), keys=["k"], fraction=0.5)
     text = mm.read(pl.DataFrame({"k": ["1", "2"]}), keys=["k"], fraction=0.5)
 
-    assert mm.exact_risk(decimal, whole).by_cell.tolist() == [1.0, 0.5]
+    assert mm.exact_risk(decimal, whole).by_unique.tolist() == [1.0, 0.5]
     with pytest.raises(mm.MaskmeterError, match="same type"):
         mm.exact_risk(text, whole)
 

@@ -318,7 +318,7 @@ def test_what_was_done_is_told_with_the_share_that_was_achieved(sample):
     ),
 )
 def test_bands_hold_every_unique(found, risks):
-    risk = replace(found.worst.risk, by_cell=np.array(risks), records=np.arange(len(risks)))
+    risk = replace(found.worst.risk, by_unique=np.array(risks), records=np.arange(len(risks)))
     bands = replace(found.worst, risk=risk).bands()
     counts = bands["count"].to_list()
 

@@ -72,7 +72,7 @@ def test_exact_risk_after_two_changes_is_that_of_the_definition(worlds):
     release = mm.Release(sample, sample, second.errors.on(sample))
     found = mm.exact_risk(release, first.population, misclassification=first.errors)
 
-    assert found.by_cell == pytest.approx([risk or 0 for risk in wanted], abs=1e-12)
+    assert found.by_unique == pytest.approx([risk or 0 for risk in wanted], abs=1e-12)
 
 
 ERROR = {"sex": mm.stay_or_move(2, stay=0.9), "age": mm.stay_or_move(3, stay=0.8)}

@@ -45,7 +45,7 @@ def test_exact_risk_equals_enumeration_of_the_definition(world, how):
     with working(how):
         risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
 
-    for cell, found in zip(world.cells, risk.by_cell, strict=True):
+    for cell, found in zip(world.cells, risk.by_unique, strict=True):
         wanted = oracle.identification_risk(
             cell, world.units, misclassify=world.misclassify, include=world.include
         )
@@ -61,7 +61,7 @@ def test_in_sample_risk_equals_the_definition_on_the_sample_itself(world):
     release = mm.Release(original, original.with_codes(drawn), world.errors)
     risk = mm.in_sample_risk(release, formula="2.4")
 
-    for record, found in zip(risk.records, risk.by_cell, strict=True):
+    for record, found in zip(risk.records, risk.by_unique, strict=True):
         cell = tuple(int(code) for code in drawn[record])
         wanted = oracle.identification_risk(
             cell, world.units, misclassify=world.misclassify, include=lambda _: 1
@@ -74,8 +74,8 @@ def test_risk_never_exceeds_one_over_the_population_count(world):
     risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
     own = world.population.lookup(world.sample.codes)
 
-    assert np.all(risk.by_cell[own > 0] <= 1 / own[own > 0] * (1 + 1e-12))
-    assert np.all(risk.by_cell >= 0)
+    assert np.all(risk.by_unique[own > 0] <= 1 / own[own > 0] * (1 + 1e-12))
+    assert np.all(risk.by_unique >= 0)
 
 
 @given(worlds(most_units=12))
@@ -83,7 +83,7 @@ def test_without_misclassification_risk_is_one_over_the_population_count(world):
     sample = mm.Microdata(world.space, world.population.codes, fraction=0.3)
     risk = mm.exact_risk(sample, world.population)
 
-    assert risk.by_cell == pytest.approx(1 / world.population.counts, rel=1e-15)
+    assert risk.by_unique == pytest.approx(1 / world.population.counts, rel=1e-15)
 
 
 @settings(max_examples=200)
@@ -98,7 +98,7 @@ def test_2_6_with_released_counts_depends_on_the_cell_by_stay_and_released_count
             misclassification=world.errors,
         )
 
-    for cell, found in zip(world.cells, risk.by_cell, strict=True):
+    for cell, found in zip(world.cells, risk.by_unique, strict=True):
         stay = world.misclassify(cell)[cell]
         released = sum(world.misclassify(unit)[cell] for unit in world.units)
         wanted = 0.0
@@ -113,7 +113,7 @@ def test_a_cell_without_a_target_has_no_risk_and_is_counted(world):
     risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
     empty = world.population.lookup(world.sample.codes) == 0
 
-    assert np.all(risk.by_cell[empty] == 0)
+    assert np.all(risk.by_unique[empty] == 0)
     assert risk.without_target == empty.sum()
 
 
@@ -131,7 +131,7 @@ def test_order_of_categories_keys_and_records_does_not_matter(world, random):
     errors = world.errors.on(world.space).on(space)
     same = mm.exact_risk(sample, world.population, misclassification=errors)
 
-    assert same.by_cell == pytest.approx(risk.by_cell[order], rel=1e-12)
+    assert same.by_unique == pytest.approx(risk.by_unique[order], rel=1e-12)
 
 
 @given(worlds())
@@ -145,7 +145,7 @@ def test_populations_that_share_no_released_cell_do_not_affect_each_other(world)
 
     twice = mm.exact_risk(sample, mm.KeyTable.of(copies, codes), misclassification=world.errors)
 
-    assert twice.by_cell == pytest.approx(risk.by_cell, rel=1e-12)
+    assert twice.by_unique == pytest.approx(risk.by_unique, rel=1e-12)
 
 
 @pytest.mark.parametrize("how", WAYS)

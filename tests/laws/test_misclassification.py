@@ -184,4 +184,4 @@ def test_twenty_five_keys_of_ten_categories_are_counted_drawn_and_assessed():
     assert population.lookup(codes).tolist() == [counts[tuple(row)] for row in codes.tolist()]
     assert np.array_equal(drawn[:, :24], codes[150:200, :24])
     own, neighbour = 0.9 / (1 - 0.1 * 0.9), (0.1 / 9) / (1 - 0.1 * 0.1 / 9)
-    assert risk.by_cell == pytest.approx(np.full(50, own / (own + neighbour)), rel=1e-12)
+    assert risk.by_unique == pytest.approx(np.full(50, own / (own + neighbour)), rel=1e-12)

@@ -154,7 +154,7 @@ def test_the_risk_of_single_records_is_not_in_a_notebook(name, results, drawn):
     risk = results[name]
     html = risk._repr_html_()
 
-    rows = risk.by_cell.tolist()
+    rows = risk.by_unique.tolist()
     assert not [value for value in rows if str(value) in html or f">{value:.4f}<" in html]
     assert len(re.findall("<tr>", html)) < 10 < len(rows)
     (chart,) = drawn

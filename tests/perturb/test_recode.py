@@ -104,8 +104,8 @@ class TestRecode:
 
         assert np.array_equal(found.released.codes, wanted.released.codes)
         assert found.changed.sum() == wanted.changed.sum() > 0
-        assert mm.exact_risk(found, mm.count(people, keys=KEYS)).by_cell == pytest.approx(
-            mm.exact_risk(wanted, counts).by_cell
+        assert mm.exact_risk(found, mm.count(people, keys=KEYS)).by_unique == pytest.approx(
+            mm.exact_risk(wanted, counts).by_unique
         )
 
     def test_two_recodes_of_one_key_are_one_after_the_other(self, sample, population):
@@ -139,7 +139,7 @@ class TestRecode:
         grouped = {"age": [[0.8, 0.2, 0], [0, 1, 0], [0, 0, 1]]}
         wanted = mm.exact_risk(banded, counts, misclassification=grouped)
 
-        assert found.by_cell == pytest.approx(wanted.by_cell)
+        assert found.by_unique == pytest.approx(wanted.by_unique)
 
     def test_the_loss_of_a_recode_is_measured_on_the_original_categories(self, sample):
         release = mm.Recode("lad", groups={"both": ["a", "b"]}).apply(sample)
@@ -224,8 +224,8 @@ class TestSubsample:
         release = mm.Subsample(0.5).apply(data, rng=2)
         alone = mm.Microdata(data.space, data.codes[release.kept], fraction=0.125)
 
-        assert mm.exact_risk(release, population).by_cell == pytest.approx(
-            mm.exact_risk(alone, population).by_cell
+        assert mm.exact_risk(release, population).by_unique == pytest.approx(
+            mm.exact_risk(alone, population).by_unique
         )
         with without_warnings():
             found, wanted = mm.estimate_risk(release), mm.estimate_risk(alone)
@@ -320,4 +320,4 @@ def test_exact_risk_of_all_steps_together_is_that_of_the_definition(world, key, 
             )
             for cell in seen
         ]
-        assert found.by_cell == pytest.approx([one or 0 for one in wanted], abs=1e-12)
+        assert found.by_unique == pytest.approx([one or 0 for one in wanted], abs=1e-12)

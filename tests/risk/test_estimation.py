@@ -58,7 +58,7 @@ def test_every_record_has_a_risk(sample, model):
     assert risk.by_record.shape == (len(sample),)
     assert np.all((risk.by_record > 0) & (risk.by_record <= 1 / size + 1e-12))
     assert np.array_equal(np.flatnonzero(size == 1), risk.records)
-    assert np.array_equal(risk.by_record[risk.records], risk.by_cell)
+    assert np.array_equal(risk.by_record[risk.records], risk.by_unique)
     one = mm.fit_loglinear(sample, "independence")
     with pytest.warns(errors.WeakFitWarning):
         plain = mm.estimate_risk(sample, one)
@@ -75,7 +75,7 @@ def test_the_average_of_models_is_taken_record_by_record(sample, model):
         parts.append(one.weight * expectations.expected_inverse(lam, pi=pi, phi=one.phi))
     risk = mm.estimate_risk(sample, model)
 
-    assert risk.by_cell == pytest.approx(sum(parts)[risk.records])
+    assert risk.by_unique == pytest.approx(sum(parts)[risk.records])
 
 
 def test_a_matrix_that_changes_nothing_changes_nothing(sample, model):
@@ -96,7 +96,7 @@ def test_the_paper_multiplies_by_the_chance_to_stay(release):
     wanted = release.mechanism.stay(cells) * expectations.expected_inverse(lam, pi=pi, phi=0)
 
     assert risk.method == "paper"
-    assert risk.by_cell == pytest.approx(wanted)
+    assert risk.by_unique == pytest.approx(wanted)
     assert risk.total < risk.naive
 
 
@@ -188,8 +188,8 @@ def test_strata_have_their_own_inclusion_probabilities(people, sample):
         risk = mm.estimate_risk(stratified)
     whole = people["lad"].to_numpy()[risk.records] == "Eastwick"
 
-    assert risk.by_cell[whole] == pytest.approx(1)
-    assert risk.by_cell[~whole].mean() < 0.6
+    assert risk.by_unique[whole] == pytest.approx(1)
+    assert risk.by_unique[~whole].mean() < 0.6
 
 
 def test_a_household_is_at_risk_when_a_member_is(people, sample, model):
@@ -241,7 +241,7 @@ def test_an_estimate_has_a_frame_a_summary_and_a_chart(sample, model):
 
     for word in ("Approximate 95 % interval", "above one half", "Unadjusted: tau2", "search over"):
         assert word in words
-    assert risk.above(0.5) == int((risk.by_cell > 0.5).sum())
+    assert risk.above(0.5) == int((risk.by_unique > 0.5).sum())
     assert risk.to_frame().columns[-1] == "risk"
     assert len(risk.to_frame()) == risk.uniques
     assert risk.plot().to_dict()["title"]["text"] == "Estimated risk"

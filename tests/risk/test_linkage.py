@@ -19,11 +19,11 @@ def test_the_chance_of_a_correct_link_is_stay_over_the_released_count(sample, po
     release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
     linkage = mm.linkage_probability(release, population)
 
-    assert linkage.by_cell == pytest.approx(mm.approximate_risk(release, population).by_cell)
+    assert linkage.by_unique == pytest.approx(mm.approximate_risk(release, population).by_unique)
     assert linkage.p == pytest.approx(0.01 / len(sample))
-    some = linkage.by_cell > 0
+    some = linkage.by_unique > 0
     m, u, p = linkage.m[some], linkage.u[some], linkage.p[some]
-    assert linkage.by_cell[some] == pytest.approx(m * p / (m * p + u * (1 - p)))
+    assert linkage.by_unique[some] == pytest.approx(m * p / (m * p + u * (1 - p)))
 
 
 def test_the_intruders_register_does_not_matter(census, sample, population):
@@ -33,7 +33,7 @@ def test_the_intruders_register_does_not_matter(census, sample, population):
     whole = mm.linkage_probability(release, population)
     other = mm.linkage_probability(release, population, register=half)
 
-    assert other.by_cell == pytest.approx(whole.by_cell)
+    assert other.by_unique == pytest.approx(whole.by_unique)
     assert not np.allclose(other.m, whole.m)
 
 

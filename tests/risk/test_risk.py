@@ -62,7 +62,7 @@ def test_exact_risk_of_a_release_is_the_printed_equation():
     risk = mm.exact_risk(RELEASE, POPULATION)
 
     assert risk.records.tolist() == [0, 1, 4]
-    assert risk.by_cell == pytest.approx(by_hand("2.4"), rel=1e-14)
+    assert risk.by_unique == pytest.approx(by_hand("2.4"), rel=1e-14)
     assert risk.without_target == 1
 
 
@@ -70,20 +70,20 @@ def test_exact_risk_of_a_release_is_the_printed_equation():
 def test_approximations_are_the_printed_equations(formula):
     risk = mm.approximate_risk(RELEASE, POPULATION, formula=formula)
 
-    assert risk.by_cell == pytest.approx(by_hand(formula), rel=1e-14)
+    assert risk.by_unique == pytest.approx(by_hand(formula), rel=1e-14)
     assert f"({formula})" in risk.measure
 
 
 def test_a_sample_recorded_with_error_has_the_risk_of_a_release_of_the_same_values():
     recorded = mm.exact_risk(MOVED, POPULATION, misclassification=ERRORS)
 
-    assert recorded.by_cell.tolist() == mm.exact_risk(RELEASE, POPULATION).by_cell.tolist()
+    assert recorded.by_unique.tolist() == mm.exact_risk(RELEASE, POPULATION).by_unique.tolist()
 
 
 def test_correctly_classified_risk_counts_unchanged_uniques_only():
     risk = mm.correctly_classified_risk(RELEASE, POPULATION)
 
-    assert risk.by_cell.tolist() == pytest.approx([1 / 3, 0, 0])
+    assert risk.by_unique.tolist() == pytest.approx([1 / 3, 0, 0])
     assert mm.correctly_classified_risk(ORIGINAL, POPULATION).total == pytest.approx(
         mm.exact_risk(ORIGINAL, POPULATION).total
     )
@@ -93,8 +93,8 @@ def test_in_sample_risk_is_the_measure_of_gouweleeuw():
     risk = mm.in_sample_risk(RELEASE, formula="2.2")
 
     # Original counts f: (0, f) 1, (1, f) 1, (1, m) 2, (0, m) 1.
-    assert risk.by_cell == pytest.approx([0.8 / (0.8 + 0.1), 0, 0], rel=1e-14)
-    assert mm.in_sample_risk(ORIGINAL).by_cell.tolist() == [1, 1, 1]
+    assert risk.by_unique == pytest.approx([0.8 / (0.8 + 0.1), 0, 0], rel=1e-14)
+    assert mm.in_sample_risk(ORIGINAL).by_unique.tolist() == [1, 1, 1]
 
 
 def test_realised_counts_keep_the_sample_and_draw_everybody_else():
@@ -103,7 +103,7 @@ def test_realised_counts_keep_the_sample_and_draw_everybody_else():
         mm.approximate_risk(everyone_stays, POPULATION, released_counts="realised", rng=seed)
         for seed in range(2000)
     ]
-    counts = np.array([0.8 / run.by_cell for run in runs])  # uniques (0, f), (1, f), (0, m)
+    counts = np.array([0.8 / run.by_unique for run in runs])  # uniques (0, f), (1, f), (0, m)
     # One unit each is in the sample and stays; of the others 0.8 stay and 0.1 come from each cell.
     expected = [1 + 2 * 0.8 + 1 * 0.1, 1 + 1 * 0.8 + 2 * 0.1, 1 + 0.1 * (3 + 4)]
     error = counts.std(axis=0) / math.sqrt(len(runs))
@@ -117,7 +117,7 @@ def test_realised_counts_keep_the_sample_and_draw_everybody_else():
 def test_realised_counts_without_misclassification_are_the_population_counts():
     risk = mm.approximate_risk(ORIGINAL, POPULATION, released_counts="realised", rng=1)
 
-    assert risk.by_cell.tolist() == mm.exact_risk(ORIGINAL, POPULATION).by_cell.tolist()
+    assert risk.by_unique.tolist() == mm.exact_risk(ORIGINAL, POPULATION).by_unique.tolist()
 
 
 @pytest.mark.parametrize("formula", ["2.6", "2.6 released"])
@@ -137,7 +137,7 @@ def test_a_full_move_leaves_no_risk_by_any_equation():
     errors = mm.Misclassification({"lad": mm.stay_or_move(3, stay=0.0)})
     for formula in ("2.5", "2.6", "2.6 released", "2.7"):
         risk = mm.approximate_risk(MOVED, POPULATION, formula=formula, misclassification=errors)
-        assert risk.by_cell.tolist() == [0, 0, 0]
+        assert risk.by_unique.tolist() == [0, 0, 0]
     assert mm.exact_risk(MOVED, POPULATION, misclassification=errors).total == 0
 
 
@@ -149,7 +149,7 @@ def test_approximation_2_7_is_exact_as_the_fraction_tends_to_zero(world):
         near = mm.approximate_risk(
             sample, world.population, formula=formula, misclassification=world.errors
         )
-        assert near.by_cell == pytest.approx(exact.by_cell, rel=1e-9)
+        assert near.by_unique == pytest.approx(exact.by_unique, rel=1e-9)
 
 
 def test_certain_rivals_leave_risk_only_to_certain_targets():
@@ -174,7 +174,7 @@ def test_a_result_answers_per_record_and_for_the_whole_file():
     assert risk.total == pytest.approx(sum(by_hand("2.4")))
     assert risk.share == pytest.approx(risk.total / 3)
     assert np.isnan(risk.by_record).tolist() == [False, False, True, True, False]
-    assert risk.by_record[risk.records].tolist() == risk.by_cell.tolist()
+    assert risk.by_record[risk.records].tolist() == risk.by_unique.tolist()
 
 
 def test_the_summary_states_results_and_assumptions_and_no_record():
@@ -242,9 +242,9 @@ def test_risks_that_would_fill_one_bar_are_drawn_as_a_falling_curve():
     assert (data[0], data[-1]) == ({"rank": 1, "risk": 1 / 40}, {"rank": 500, "risk": 1 / 539})
     assert all(a["risk"] > b["risk"] for a, b in pairwise(data))
     assert spec["title"]["subtitle"] == "All below a twentieth"
-    few = replace(risk, by_cell=np.array([0.3]), records=np.array([0]))
+    few = replace(risk, by_unique=np.array([0.3]), records=np.array([0]))
     assert few.ranked().to_dicts() == [{"rank": 1, "risk": 0.3}]
-    none = replace(risk, by_cell=np.array([]), records=np.array([], dtype=np.int64))
+    none = replace(risk, by_unique=np.array([]), records=np.array([], dtype=np.int64))
     assert set(none.plot().to_dict()["layer"][0]["encoding"]) >= {"x", "y", "y2"}
 
 
@@ -261,7 +261,7 @@ class TestRealisedCounts:
         risk = self.realised(formula)
 
         assert risk.without_target == 1
-        assert risk.by_cell[1] > 0
+        assert risk.by_unique[1] > 0
         assert "it is included" in risk.summary()
 
     @pytest.mark.filterwarnings("ignore::maskmeter.errors.NegativeRiskWarning")
@@ -269,14 +269,14 @@ class TestRealisedCounts:
     def test_2_6_and_2_7_do_not(self, formula):
         risk = self.realised(formula)
 
-        assert risk.by_cell[1] == 0
+        assert risk.by_unique[1] == 0
         assert "no target, no risk" in risk.summary()
 
     def test_a_population_drawn_in_parts_is_the_population_drawn_whole(self, monkeypatch):
-        whole = [self.realised("2.5", rng).by_cell.tolist() for rng in range(20)]
+        whole = [self.realised("2.5", rng).by_unique.tolist() for rng in range(20)]
         monkeypatch.setattr(counted_cells, "_UNITS_AT_ONCE", 3)
 
-        assert [self.realised("2.5", rng).by_cell.tolist() for rng in range(20)] == whole
+        assert [self.realised("2.5", rng).by_unique.tolist() for rng in range(20)] == whole
 
     def test_a_file_without_uniques_has_none(self):
         twins = mm.Microdata(SPACE, np.array([[1, 1], [1, 1]]), fraction=0.5)
@@ -296,7 +296,7 @@ def test_inclusion_is_that_of_the_released_cell():
     # The last unique was moved from a to c among men, F = (1, 5, 4).
     own = 0.8 / (1 - 0.125 * 0.8)
     rival = 0.1 / (1 - 0.125 * 0.1)
-    assert risk.by_cell[2] == pytest.approx(own / (4 * own + 6 * rival), rel=1e-14)
+    assert risk.by_unique[2] == pytest.approx(own / (4 * own + 6 * rival), rel=1e-14)
 
 
 def test_a_released_file_need_not_repeat_how_it_was_sampled():
@@ -310,5 +310,5 @@ def test_without_misclassification_it_does_not_matter_how_the_sample_was_drawn()
     plain = mm.Microdata(SPACE, ORIGINAL.codes)
     risk = mm.exact_risk(plain, POPULATION)
 
-    assert risk.by_cell.tolist() == mm.exact_risk(ORIGINAL, POPULATION).by_cell.tolist()
+    assert risk.by_unique.tolist() == mm.exact_risk(ORIGINAL, POPULATION).by_unique.tolist()
     assert "nothing misclassified" in risk.summary()

@@ -69,7 +69,7 @@ def _title(released: Microdata, name: str) -> str:
 def _riskiest(risk: Risk, released: Microdata) -> Table:
     """Return the records at highest risk."""
     data = risk.data
-    order = np.argsort(-risk.by_cell, kind="stable")[:_MOST_RECORDS]
+    order = np.argsort(-risk.by_unique, kind="stable")[:_MOST_RECORDS]
     rows = []
     for place in order:
         record = int(risk.records[place])
@@ -77,7 +77,7 @@ def _riskiest(risk: Risk, released: Microdata) -> Table:
             released.value_label(key.name, key.categories[data.codes[record, position]])
             for position, key in enumerate(data.space.keys)
         )
-        rows.append((f"{record}", *values, f"{risk.by_cell[place]:.2f}"))
+        rows.append((f"{record}", *values, f"{risk.by_unique[place]:.2f}"))
     heads = (_title(released, name) for name in data.space.names)
     caption = f"The {counted(len(rows), 'unique record')} at highest risk, by row number in risk_by_record.parquet"
     return Table(caption, ("record", *heads, "risk"), tuple(rows))
@@ -105,7 +105,7 @@ def _categories(risk: Risk, released: Microdata) -> Iterator[tuple[float, tuple[
         codes = data.codes[:, position]
         own = codes[risk.records]
         records, uniques = (np.bincount(one, minlength=key.size) for one in (codes, own))
-        held = np.bincount(own, weights=risk.by_cell, minlength=key.size)
+        held = np.bincount(own, weights=risk.by_unique, minlength=key.size)
         for code in np.flatnonzero(held > 0):
             share = float(held[code] / max(risk.total, 1e-300))
             label = released.value_label(key.name, key.categories[code])

@@ -70,7 +70,7 @@ class ScenarioRisk:
 
     def bands(self) -> pl.DataFrame:
         """Return how many sample uniques have a risk over `low` and up to `high`, for each band."""
-        place = np.searchsorted(BANDS[1:-1], self.risk.by_cell, side="left")
+        place = np.searchsorted(BANDS[1:-1], self.risk.by_unique, side="left")
         counts = np.bincount(place, minlength=len(BANDS) - 1)
         return pl.DataFrame({"low": BANDS[:-1], "high": BANDS[1:], "count": counts})
 

@@ -56,7 +56,7 @@ def linkage_probability(
     >>> population = mm.count(people, keys=["age"])
     >>> sample = mm.read(people[[0, 3]], keys=population.space, fraction=1 / 3)
     >>> errors = mm.Misclassification({"age": mm.stay_or_move(3, stay=0.8)})
-    >>> mm.linkage_probability(sample, population, misclassification=errors).by_cell.round(4)
+    >>> mm.linkage_probability(sample, population, misclassification=errors).by_unique.round(4)
     array([0.2963, 0.4   ])
     """
     uniques = View.of(data, counts=population, errors=misclassification).uniques
@@ -195,8 +195,8 @@ def linkage_trial(
         number,
         claims,
         hits,
-        _interval(hits, claims, chance=own * exact.by_cell, share=formulas.ratio(weight, own)),
-        float((weight * exact.by_cell).sum()),
+        _interval(hits, claims, chance=own * exact.by_unique, share=formulas.ratio(weight, own)),
+        float((weight * exact.by_unique).sum()),
         float((weight * formulas.no_target_no_risk(simple, own)).sum()),
         exact.total,
     )

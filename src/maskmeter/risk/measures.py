@@ -52,7 +52,7 @@ def exact_risk(
     >>> people = pl.DataFrame({"age": [1, 1, 1, 2, 2, 3], "sex": ["f", "m", "m", "f", "f", "m"]})
     >>> population = mm.count(people, keys=["age", "sex"])
     >>> sample = mm.read(people[[0, 3]], keys=population.space, fraction=1 / 3)
-    >>> mm.exact_risk(sample, population).by_cell
+    >>> mm.exact_risk(sample, population).by_unique
     array([1. , 0.5])
     """
     return _told(known.exact(_counted(data, population, misclassification).uniques))
@@ -84,7 +84,7 @@ def approximate_risk(
     >>> population = mm.count(people, keys=["age"])
     >>> sample = mm.read(people[[0, 3]], keys=population.space, fraction=1 / 3)
     >>> errors = mm.Misclassification({"age": [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]})
-    >>> mm.approximate_risk(sample, population, misclassification=errors).by_cell.round(4)
+    >>> mm.approximate_risk(sample, population, misclassification=errors).by_unique.round(4)
     array([0.2963, 0.4   ])
     """
     check_choice(formula, Formula, name="formula")
@@ -104,7 +104,7 @@ def correctly_classified_risk(data: Release | Microdata, population: KeyTable) -
     >>> sample = mm.read(people[[0, 3]], keys=population.space, fraction=1 / 3)
     >>> moved = sample.with_codes([[0], [2]])
     >>> release = mm.Release(sample, moved, {"age": mm.stay_or_move(3, stay=0.8)})
-    >>> mm.correctly_classified_risk(release, population).by_cell.round(4)
+    >>> mm.correctly_classified_risk(release, population).by_unique.round(4)
     array([0.3333, 0.    ])
     """
     return _told(known.correctly_classified(_counted(data, population, None).uniques))
@@ -120,7 +120,7 @@ def in_sample_risk(data: Release | Microdata, *, formula: InSampleFormula = "2.2
     >>> import polars as pl, maskmeter as mm
     >>> sample = mm.read(pl.DataFrame({"age": [1, 2]}), keys=["age"])
     >>> release = mm.Release(sample, sample, {"age": mm.stay_or_move(2, stay=0.8)})
-    >>> mm.in_sample_risk(release, formula="2.2").by_cell
+    >>> mm.in_sample_risk(release, formula="2.2").by_unique
     array([0.8, 0.8])
     """
     check_choice(formula, InSampleFormula, name="formula")

@@ -34,7 +34,7 @@ UNUSABLE = 8.0  # abs(z2) of the model used, beyond which its estimate means not
 class Risk(InWords):
     """Identification risk of a file, per sample unique and for the whole file.
 
-    `by_cell` holds the risk of each sample unique and `records` the row of the file it is in, both
+    `by_unique` holds the risk of each sample unique and `records` the row of the file it is in, both
     in file order. A target's share is taken of the `unprotected` uniques: protection that makes
     more records unique does not allow more matches. `cautions` say why the risk may mislead.
     """
@@ -42,7 +42,7 @@ class Risk(InWords):
     measure: str
     data: Microdata
     records: NDArray[np.int64]
-    by_cell: NDArray[np.float64]
+    by_unique: NDArray[np.float64]
     without_target: int
     ruled: bool  # that a unique without a target has no risk
     assumptions: tuple[str, ...]
@@ -52,7 +52,7 @@ class Risk(InWords):
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
         object.__setattr__(self, "records", locked(self.records))
-        object.__setattr__(self, "by_cell", locked(self.by_cell))
+        object.__setattr__(self, "by_unique", locked(self.by_unique))
 
     def __repr__(self) -> str:
         """Return the headline: no record is shown."""
@@ -71,12 +71,12 @@ class Risk(InWords):
     @property
     def total(self) -> float:
         """Expected number of correct matches among the sample uniques (tau)."""
-        return float(self.by_cell.sum())
+        return float(self.by_unique.sum())
 
     @property
     def uniques(self) -> int:
         """Number of sample uniques in the released file."""
-        return len(self.by_cell)
+        return len(self.by_unique)
 
     @property
     def assessable(self) -> bool:
@@ -100,18 +100,18 @@ class Risk(InWords):
 
     def above(self, threshold: float) -> int:
         """Return how many sample uniques have a risk above a threshold."""
-        return int((self.by_cell > check_number(threshold, name="threshold")).sum())
+        return int((self.by_unique > check_number(threshold, name="threshold")).sum())
 
     @property
     def negative(self) -> int:
         """Number of uniques with a negative value: only (2.6) has them, where it does not apply."""
-        return int((self.by_cell < 0).sum())
+        return int((self.by_unique < 0).sum())
 
     @property
     def by_record(self) -> NDArray[np.float64]:
         """Risk of every record in file order, NaN where it is not a sample unique."""
         risk = np.full(len(self.data), np.nan)
-        risk[self.records] = self.by_cell
+        risk[self.records] = self.by_unique
         return risk
 
     @property
@@ -163,7 +163,7 @@ class Risk(InWords):
             raise InputError(
                 f"The result has a column {taken.pop()!r} of its own. Rename the key of that name."
             )
-        before, after = {"record": self.records}, {"risk": self.by_cell}
+        before, after = {"record": self.records}, {"risk": self.by_unique}
         return self.data.rows_to_frame(self.records, before=before, after=after)
 
     def distribution(self) -> pl.DataFrame:
@@ -172,7 +172,7 @@ class Risk(InWords):
         Values below 0, which only (2.6) has, are counted together in the bin left of 0.
         """
         edges = np.linspace(0, 1, 21)
-        counts, _ = np.histogram(self.by_cell, edges)
+        counts, _ = np.histogram(self.by_unique, edges)
         low, high = edges[:-1], edges[1:]
         if self.negative:
             low, high = np.append(-0.05, low), np.append(0.0, high)
@@ -184,7 +184,7 @@ class Risk(InWords):
 
         The first ranks, which matter most, are the densest.
         """
-        falling = np.sort(self.by_cell)[::-1]
+        falling = np.sort(self.by_unique)[::-1]
         ranks = np.unique(np.rint(np.geomspace(1, self.uniques, _MOST_RANKS)).astype(np.int64))
         return pl.DataFrame({"rank": ranks, "risk": falling[ranks - 1]})
 

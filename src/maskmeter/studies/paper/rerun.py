@@ -117,7 +117,7 @@ class Paper:
         """Return the three figures."""
         column = self.study.columns["20%"]["random swap"]
         points = pl.DataFrame(
-            {"exact": column.exact.by_cell, "estimate": column.paper_estimate.by_cell}
+            {"exact": column.exact.by_unique, "estimate": column.paper_estimate.by_unique}
         )
         scatter = chart.scatter(
             points,

@@ -175,16 +175,16 @@ class Study:
         column = self.columns["20%"]["random swap"]
         exact, paper = column.exact, column.paper_estimate
         ours = _quiet(estimate_risk, column.balanced, self.model, interval="none")
-        target = exact.by_cell > 0
-        counts = np.histogram2d(exact.by_cell, paper.by_cell, [_EDGES, _EDGES])[0]
+        target = exact.by_unique > 0
+        counts = np.histogram2d(exact.by_unique, paper.by_unique, [_EDGES, _EDGES])[0]
         return {
             "bins": list(BINS),
             "counts": counts.astype(int).tolist(),
             "total": exact.uniques,
-            "spearman": _rank(exact.by_cell[target], paper.by_cell[target]),
-            "spearman, all uniques": _rank(exact.by_cell, paper.by_cell),
-            "spearman, default": _rank(exact.by_cell, ours.by_cell),
-            "default counts": np.histogram2d(exact.by_cell, ours.by_cell, [_EDGES, _EDGES])[0]
+            "spearman": _rank(exact.by_unique[target], paper.by_unique[target]),
+            "spearman, all uniques": _rank(exact.by_unique, paper.by_unique),
+            "spearman, default": _rank(exact.by_unique, ours.by_unique),
+            "default counts": np.histogram2d(exact.by_unique, ours.by_unique, [_EDGES, _EDGES])[0]
             .astype(int)
             .tolist(),
         }
