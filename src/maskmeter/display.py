@@ -23,8 +23,9 @@ _MOST_ROWS = 12
 class InWords:
     """A result with an account in words; notebooks show it with a small table and a chart.
 
-    `_shown` has the columns of `to_frame()` that notebooks show, each with its head and format. It
-    is empty unless a result fills it: a frame may hold records, and a notebook may go astray.
+    `_frame` is the Polars frame that tables and charts are made of; `to_frame()` returns it in the
+    caller's kind. `_shown` has the columns of it that notebooks show, each with its head and format.
+    It is empty unless a result fills it: a frame may hold records, and a notebook may go astray.
     """
 
     _shown: ClassVar[tuple[tuple[str, str, str], ...]] = ()
@@ -33,10 +34,14 @@ class InWords:
         """Return a short account."""
         raise NotImplementedError
 
+    def _frame(self) -> pl.DataFrame:
+        """Return the figures as a Polars frame."""
+        raise NotImplementedError
+
     def _tables(self) -> Iterable[Table]:
         """Return the small tables that notebooks show: figures about the file, and no record."""
         if self._shown:
-            yield listed(self.to_frame(), self._shown)  # type: ignore[attr-defined]
+            yield listed(self._frame(), self._shown)
 
     def _repr_html_(self) -> str:
         """Return the first line of the summary, the table, the chart and the rest for notebooks."""

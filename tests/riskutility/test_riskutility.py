@@ -139,7 +139,7 @@ def test_the_least_loss_that_meets_the_target_is_found(world):
         population=population,
         rng=3,
     )
-    path = found.path
+    path = found.to_frame()
 
     assert found.met
     assert found.risk.total <= share * sample.uniques
@@ -313,7 +313,7 @@ def test_a_table_without_the_key_does_not_hide_the_loss(world):
         population=population,
         rng=1,
     )
-    meeting = found.path.filter(pl.col("share") <= share)
+    meeting = found.to_frame().filter(pl.col("share") <= share)
 
     assert found.tried.tables[0] == ("age", "marital")
     assert {rows for rows, _ in found.tried.tables[1:]} == {"lad"}
@@ -430,7 +430,7 @@ def test_no_release_that_meets_the_target_is_better_than_the_one_found(school, s
         found = mm.find_release(
             sample, family=family, target=mm.Target(max_share=share), model=model, rng=1
         )
-    path, most = found.path, share * sample.uniques  # of the unprotected file
+    path, most = found.to_frame(), share * sample.uniques  # of the unprotected file
     meeting = path.filter(pl.col("upper") <= most, pl.col("changed") <= 0.5, pl.col("loss") <= 50)
 
     assert found.met == (len(meeting) > 0)

@@ -94,7 +94,7 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
 
 def _print_story(found: Demo) -> None:
     from maskmeter.page import Table
-    from maskmeter.riskutility.comparison import map_table
+    from maskmeter.riskutility.comparison import map_frame, map_table
     from maskmeter.studies.demo import PLAN, SURVEY
 
     sample = found.found.release.original
@@ -104,7 +104,7 @@ def _print_story(found: Demo) -> None:
         "",
     )
     tried = found.found.tried
-    print_table(map_table(tried.to_frame(), measure=tried.measure, chosen=found.found.label))
+    print_table(map_table(map_frame(tried), measure=tried.measure, chosen=found.found.label))
     print_words("", found.found.summary().split("\n")[0], "", found.pack.summary(), "")
     rows = tuple(
         (

@@ -30,6 +30,9 @@ from maskmeter.plurals import counted, plural
 Missing = Literal["refuse", "category"]
 Keys: TypeAlias = "str | KeySpace | Iterable[str | Key] | Any"
 Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
+FrameKind: TypeAlias = nw.Implementation
+
+POLARS = FrameKind.POLARS
 
 T = TypeVar("T")
 
@@ -192,6 +195,18 @@ def new_frame(columns: dict[str, NDArray[Any]], *, like: nw.DataFrame[Any]) -> d
     """Return arrays as columns of the kind of another frame."""
     backend = like.implementation
     return {name: nw.new_series(name, values, backend=backend) for name, values in columns.items()}
+
+
+def as_kind(frame: pl.DataFrame, kind: FrameKind) -> Any:
+    """Return a Polars frame of plain values as a frame of the caller's kind.
+
+    >>> as_kind(pl.DataFrame({"key": ["lad"], "share": [0.2]}), FrameKind.PYARROW).to_pylist()
+    [{'key': 'lad', 'share': 0.2}]
+    """
+    if kind is POLARS:
+        return frame
+    columns = {column.name: column.to_list() for column in frame}
+    return nw.from_dict(columns, backend=kind).to_native()  # type: ignore[arg-type] # eager
 
 
 def as_frame(source: Any) -> Frame:

@@ -10,14 +10,11 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import check_fraction, locked, shown
-from maskmeter.data.frames import (
-    Column,
-    decode,
-    new_frame,
-)
+from maskmeter.data.frames import POLARS, Column, FrameKind, as_kind, decode, new_frame
 from maskmeter.data.keys import Codes, InCells, KeySpace, check_codes
 from maskmeter.data.numeric import check_weights
 from maskmeter.data.source import Source, file_hash
@@ -182,6 +179,11 @@ class Microdata(InCells):
         """The file that the records came from, if there is one and it can be written again."""
         return self.source.path if self.source is not None and self.whole else None
 
+    @property
+    def frame_kind(self) -> FrameKind:
+        """The kind of frame that results about these records come in; Polars for files."""
+        return POLARS if self.source is None else self.source.frame_kind
+
     def column(self, name: str) -> Column:
         """Return the categories of a key or of another column, and the code of each record."""
         if name in self.space.names:
@@ -264,6 +266,14 @@ class Microdata(InCells):
         first, last = new_frame(before, like=keys), new_frame(after, like=keys)
         columns = {**first, **{name: keys[name] for name in keys.columns}, **last}
         return keys.with_columns(*columns.values()).select(*columns).to_native()
+
+    def with_index(self, frame: pl.DataFrame) -> Any:
+        """Return a frame with a row per record in the user's kind; in pandas, with the records' index."""
+        made = as_kind(frame, self.frame_kind)
+        index = nw.maybe_get_index(self._records(np.arange(len(self))))
+        if index is not None:
+            made.index = index
+        return made
 
     def groups_to_frame(self, name: str, rows: NDArray[np.int64], after: dict[str, Any]) -> Any:
         """Return a row per group of records, named by a column of one of them, before other columns.

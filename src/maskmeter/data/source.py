@@ -15,8 +15,10 @@ import polars as pl
 
 from maskmeter import formats
 from maskmeter.data.frames import (
+    POLARS,
     Column,
     Frame,
+    FrameKind,
     as_frame,
     careful,
     distinct,
@@ -82,6 +84,11 @@ class Source:
     def codebook(self) -> Codebook:
         """What the file says of its columns."""
         return self.header.codebook
+
+    @property
+    def frame_kind(self) -> FrameKind:
+        """The kind of frame that comes back: the user's own, Polars for files and engines."""
+        return self.frame.implementation if isinstance(self.frame, nw.DataFrame) else POLARS
 
     def check_names(self, names: Sequence[str]) -> list[str]:
         """Return names that a frame can be asked for, which must be those of columns."""

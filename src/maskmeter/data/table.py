@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import check_choice, locked
 from maskmeter.data.bands import Bands, banded, check_bands, warn_if_many
-from maskmeter.data.frames import Keys, Missing, encode, key_names, listed_keys
+from maskmeter.data.frames import (
+    POLARS,
+    FrameKind,
+    Keys,
+    Missing,
+    as_kind,
+    decode,
+    encode,
+    key_names,
+    listed_keys,
+)
 from maskmeter.data.keys import CellNumbers, Codes, InCells, Key, KeySpace, check_codes
 from maskmeter.data.source import COUNT, Source
 from maskmeter.errors import InputError
@@ -29,6 +40,7 @@ class KeyTable(InCells):
     space: KeySpace
     cells: CellNumbers
     counts: NDArray[np.int64]
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the counts, and make the arrays read-only."""
@@ -93,6 +105,19 @@ class KeyTable(InCells):
             f" {counted(self.cell_sizes[0], 'is', 'are')} alone in theirs."
         )
 
+    def to_frame(self) -> Any:
+        """Return a row per occupied cell: its categories and its `count`.
+
+        >>> KeyTable.of(KeySpace([Key("sex", ["f", "m"])]), [[0], [1], [1]]).to_frame().rows()
+        [('f', 1), ('m', 2)]
+        """
+        if "count" in self.space.names:
+            raise InputError(
+                "The result has a column 'count' of its own. Rename the key of that name."
+            )
+        cells: pl.DataFrame = decode(self.space, self.codes).to_native()
+        return as_kind(cells.with_columns(count=self.counts), self.frame_kind)
+
     @cached_property
     def codes(self) -> Codes:
         """Category codes of the occupied cells, a row for each."""
@@ -101,7 +126,7 @@ class KeyTable(InCells):
     def uniques(self) -> KeyTable:
         """Return the cells that hold exactly one unit."""
         alone = self.counts == 1
-        return KeyTable(self.space, self.cells[alone], self.counts[alone])
+        return replace(self, cells=self.cells[alone], counts=self.counts[alone])
 
     def lookup(self, codes: Codes) -> NDArray[np.int64]:
         """Return the count of each row of codes, 0 where the cell is empty.
@@ -122,7 +147,8 @@ class KeyTable(InCells):
         """Return the table of some of the keys, in the order given."""
         names = self.space.chosen(names)
         columns = [self.space.index(name) for name in names]
-        return KeyTable.of(self.space.project(names), self.codes[:, columns], self.counts)
+        table = KeyTable.of(self.space.project(names), self.codes[:, columns], self.counts)
+        return replace(table, frame_kind=self.frame_kind)
 
     def onto(self, space: KeySpace) -> KeyTable:
         """Return the table over the keys of `space`, in their order and with their category codes.
@@ -146,7 +172,8 @@ class KeyTable(InCells):
             place = np.array([key.position(value) for value in mine.categories])
             recoded[:, position] = place[codes[:, position]]
             keys.append(key)
-        return KeyTable.of(KeySpace(keys), recoded, table.counts)
+        moved = KeyTable.of(KeySpace(keys), recoded, table.counts)
+        return replace(moved, frame_kind=self.frame_kind)
 
     def dense(self) -> NDArray[np.int64]:
         """Return all K cells as an array with an axis per key, empty cells included.
@@ -195,4 +222,4 @@ def count(
     groups = banded(groups, cut, given.header, rows)
     space, codes = encode(groups, listed, missing=missing, rows=rows)
     warn_if_many(groups, listed, space, given.codebook)
-    return KeyTable.of(space, codes, rows)
+    return replace(KeyTable.of(space, codes, rows), frame_kind=given.frame_kind)

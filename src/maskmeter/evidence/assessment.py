@@ -9,13 +9,14 @@ from typing import Any
 import polars as pl
 
 from maskmeter.checks import Progress, check_choice, check_progress, shown
+from maskmeter.data.frames import as_kind
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords
 from maskmeter.errors import Caution, InputError, MaskmeterWarning, warn
 from maskmeter.evidence.drawings import risk_chart
 from maskmeter.evidence.figures import figures
-from maskmeter.evidence.findings import Findings
+from maskmeter.evidence.findings import Findings, record_frame
 from maskmeter.evidence.scenario import scenario_risk
 from maskmeter.evidence.sections import risk_table
 from maskmeter.evidence.wording import listed_figures
@@ -54,8 +55,18 @@ class Assessment(Findings, InWords):
         """Return the verdict, which names no record."""
         return figures(self).verdict
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return a row for each scenario and figure: its value, and that of the unprotected file."""
+        return as_kind(self._frame(), self.data.frame_kind)
+
+    def by_record(self) -> Any:
+        """Return a row for each record: its released keys, whether it is unique, and its risks.
+
+        In pandas the frame has the index of the records.
+        """
+        return self.released.with_index(record_frame(self))
+
+    def _frame(self) -> pl.DataFrame:
         rows = [
             (one.name, name, value, before.get(name))
             for one in figures(self).scenarios

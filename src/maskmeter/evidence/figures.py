@@ -43,12 +43,14 @@ from maskmeter.evidence.schema import (
 )
 from maskmeter.evidence.wording import NOT_ASSESSED, SHARE, verdict
 from maskmeter.loss import Loss
+from maskmeter.loss.tables import margin_frame
 from maskmeter.perturb import Release
 from maskmeter.perturb.step import Step
 from maskmeter.risk import EstimatedRisk, Risk
 from maskmeter.risk.by_keys import KeySubset
 from maskmeter.risk.target import Target
 from maskmeter.riskutility import RiskUtilityMap
+from maskmeter.riskutility.comparison import map_frame
 
 DRIVING = 3  # keys that are named as those that carry the risk
 HALF, FIFTH = 0.5, 0.2
@@ -86,7 +88,7 @@ def figures(found: Findings) -> Figures:
         pairs=() if losses is None else _pairs(losses.tables, data.space.names),
         margins=()
         if losses is None
-        else tuple(MarginFigures(*row) for row in losses.margins().iter_rows()),
+        else tuple(MarginFigures(*row) for row in margin_frame(losses.variables).iter_rows()),
         map=_map(found),
         chosen=found.chosen or None,
         choice=found.choice or None,
@@ -154,7 +156,7 @@ def map_figures(options: RiskUtilityMap, target: Target | None, uniques: int | N
         tables=options.tables,
         releases=tuple(
             Option(**{name: row[name] for name in names})
-            for row in options.to_frame().iter_rows(named=True)
+            for row in map_frame(options).iter_rows(named=True)
         ),
         cautions=_cautions(options.cautions),
         headline=options.headline,

@@ -111,20 +111,20 @@ class Findings:
         """Whether every scenario meets the target, by the figure that it asks for."""
         return None if self.outcome is None else self.outcome.met
 
-    def by_record(self) -> pl.DataFrame:
-        """Return a row for each record: its released keys, whether it is unique, and its risks."""
-        worst = self.worst
-        released = self.released
-        keys = decode(released.space, released.codes).to_native()
-        columns: dict[str, Any] = {"record": np.arange(len(released))}
-        columns |= {f"key {name}": keys[name] for name in released.space.names}
-        unique = np.zeros(len(released), dtype=bool)
-        unique[worst.risk.records] = True
-        columns |= {"unique": unique, "risk": worst.risk.by_record}
-        if len(self.scenarios) > 1:
-            columns |= {f"risk {one.name}": one.risk.by_record for one in self.scenarios}
-        frame = pl.DataFrame(columns)
-        return frame.with_columns(pl.selectors.float().exclude("^key .*$").fill_nan(None))
+
+def record_frame(found: Findings) -> pl.DataFrame:
+    """Return a row for each record: its released keys, whether it is unique, and its risks."""
+    worst, released = found.worst, found.released
+    keys = decode(released.space, released.codes).to_native()
+    columns: dict[str, Any] = {"record": np.arange(len(released))}
+    columns |= {f"key {name}": keys[name] for name in released.space.names}
+    unique = np.zeros(len(released), dtype=bool)
+    unique[worst.risk.records] = True
+    columns |= {"unique": unique, "risk": worst.risk.by_record}
+    if len(found.scenarios) > 1:
+        columns |= {f"risk {one.name}": one.risk.by_record for one in found.scenarios}
+    frame = pl.DataFrame(columns)
+    return frame.with_columns(pl.selectors.float().exclude("^key .*$").fill_nan(None))
 
 
 def _banded(data: Microdata) -> tuple[Caution, ...]:

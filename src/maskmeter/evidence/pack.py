@@ -20,6 +20,7 @@ from maskmeter.display import InWords
 from maskmeter.errors import Caution, FileError, FormatWarning, GuessableSeedWarning, InputError
 from maskmeter.evidence.assessment import Assessment
 from maskmeter.evidence.figures import figures
+from maskmeter.evidence.findings import record_frame
 from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.overwrite import (
     ORDER,
@@ -37,6 +38,7 @@ from maskmeter.evidence.schema import Figures, encoded
 from maskmeter.evidence.sections import sections
 from maskmeter.evidence.settings import Charts, Readers, Settings
 from maskmeter.files import check_folder
+from maskmeter.mechanism.mechanism import move_frame
 from maskmeter.page import Section, Table, render
 from maskmeter.page import figures as figures_of
 from maskmeter.perturb import Release
@@ -81,6 +83,10 @@ class Pack(InWords):
     def summary(self) -> str:
         """Return the verdict, which names no record."""
         return self.figures.verdict
+
+    def to_frame(self) -> Any:
+        """Return a row for each scenario and figure: its value, and that of the unprotected file."""
+        return self.assessment.to_frame()
 
     def plot(self) -> Any:
         """Return an Altair chart of the expected correct matches, before and after protection."""
@@ -182,7 +188,7 @@ def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Pla
     known = figures(found)
     with all_or_none(folder, source) as unfinished:
         lost = _write_release(found, unfinished, settings, plan)
-        found.by_record().write_parquet(unfinished / "risk_by_record.parquet")
+        record_frame(found).write_parquet(unfinished / "risk_by_record.parquet")
         write_private(unfinished / "assessment.json", encoded(known))
         _write_pages(known, record_tables(found), unfinished, settings, source)
         for name in ("risk_by_record.parquet", "internal.html", "matrix.csv"):
@@ -234,7 +240,7 @@ def _write_release(
     if release is None:
         return ()
     if settings.matrix:
-        release.mechanism.to_frame().write_csv(folder / "matrix.csv")
+        move_frame(release.mechanism).write_csv(folder / "matrix.csv")
     output = folder / protected_name(source, settings.ending)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)

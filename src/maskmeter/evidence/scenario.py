@@ -85,7 +85,7 @@ def scenario_risk(name: str, view: View, household: str | None, *, drop_one: boo
         bare = None if before is None else before.total
         whole = KeySubset.of(view, risk, without_error=bare)
         rest = [KeySubset.of(view.without(key)) for key in view.keys if len(view.keys) > 1]
-        without = KeyCurve((whole, *rest))
+        without = KeyCurve((whole, *rest), frame_kind=view.release.frame_kind)
     return ScenarioRisk(name, risk, before, tuple(approximations(view)), without)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
+from maskmeter.data.frames import as_kind
 from maskmeter.display import InWords, listed
 from maskmeter.loglinear.goodness import Goodness
 from maskmeter.loglinear.model import LogLinear
@@ -144,15 +145,18 @@ class LogLinearSearch(InWords):
         tau1, tau2 = np.average(taus, axis=0, weights=[one.weight for one in self.weighted])
         return float(tau1), float(tau2)
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return the path, a row for each model."""
+        return as_kind(self._frame(), self.nearest.data.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         shown = [field.name for field in fields(PathStep) if field.name != "model"]
         return pl.DataFrame({name: [getattr(step, name) for step in self.path] for name in shown})
 
     def _tables(self) -> Iterator[Table]:
         """Yield the path."""
         named = pl.col("added").replace("", "independence")
-        yield listed(self.to_frame().with_columns(named), self._shown)
+        yield listed(self._frame().with_columns(named), self._shown)
 
     def summary(self) -> str:
         """Return a short account in words."""
@@ -206,7 +210,7 @@ class LogLinearSearch(InWords):
             f"{number} {step.added or 'independence'}" for number, step in enumerate(self.path)
         ]
         return chart.path(
-            self.to_frame().with_columns(model=pl.Series(names)),
+            self._frame().with_columns(model=pl.Series(names)),
             title="Search for a log-linear model",
             subtitle=f"{counted(len(self.path), 'model')}; the fit is good where z2 is within ±1.96 (band)",
         )

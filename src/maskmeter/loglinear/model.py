@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from typing import Any
 
 import polars as pl
 
 from maskmeter.checks import check_number
+from maskmeter.data.frames import as_kind
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords
@@ -130,8 +132,11 @@ class LogLinear(InWords):
             f" {self.deviance:,.1f}, z1 {good.z1:.2f}, z2 {good.z2:.2f}."
         )
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return a row for each term of the model, parts included, with its parameters."""
+        return as_kind(self._frame(), self.data.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         terms = sorted(parts_of(self.means.generators) - {()}, key=lambda term: (len(term), term))
         return pl.DataFrame(
             {

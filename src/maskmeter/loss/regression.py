@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from maskmeter import chart
 from maskmeter.checks import is_number
+from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.display import InWords
 from maskmeter.errors import ColumnNotFoundError, InputError
 from maskmeter.loss.formulas import interval_overlap
@@ -45,6 +46,7 @@ class RegressionLoss(InWords):
     after: Array
     errors_before: Array
     errors_after: Array
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         """Return the headline."""
@@ -72,8 +74,11 @@ class RegressionLoss(InWords):
         ]
         return interval_overlap(spans[0], spans[1])
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return a row for each coefficient."""
+        return as_kind(self._frame(), self.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         return pl.DataFrame(
             {
                 "coefficient": self.names,
@@ -97,7 +102,7 @@ class RegressionLoss(InWords):
     def plot(self) -> Any:
         """Return an Altair chart of how much each coefficient changes."""
         return chart.signed_bars(
-            self.to_frame().select("coefficient", change=pl.col("after") - pl.col("before")),
+            self._frame().select("coefficient", change=pl.col("after") - pl.col("before")),
             x="Change in the coefficient",
             y="Coefficient",
             title=f"Regression of {self.response}",
@@ -135,7 +140,15 @@ def regression_loss(
         whole = np.isfinite(number) & np.isfinite(X).all(axis=1)
         fits.append(least_squares(X[whole], number[whole]))
     (before, errors_before), (after, errors_after) = fits
-    return RegressionLoss(response, names, before, after, errors_before, errors_after)
+    return RegressionLoss(
+        response,
+        names,
+        before,
+        after,
+        errors_before,
+        errors_after,
+        frame_kind=release.frame_kind,
+    )
 
 
 def least_squares(X: Array, y: Array) -> tuple[Array, Array]:

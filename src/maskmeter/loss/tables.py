@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from typing import Any, overload
@@ -13,6 +13,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter.checks import check_list
+from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.display import InWords
 from maskmeter.errors import InputError
 from maskmeter.loss import formulas
@@ -38,6 +39,7 @@ class Loss(InWords):
 
     rows: VariableChange
     columns: VariableChange
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         """Return the headline: no cell is shown."""
@@ -117,8 +119,11 @@ class Loss(InWords):
             f" {self.rcv:+.1f}%, differences between rows {self.contrast:+.1f}%.{between}{weak}"
         )
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return a row for each column category: its BVR beside the measures of the table."""
+        return as_kind(self._frame(), self.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         names = [str(category) for category in self.bvr]
         measures = ("raad", "moved", "rcv", "contrast", "worst")
         return pl.DataFrame(
@@ -130,7 +135,7 @@ class Loss(InWords):
     def plot(self) -> Any:
         """Return an Altair chart of BVR by column category."""
         return chart.signed_bars(
-            self.to_frame().select("column", "bvr"),
+            self._frame().select("column", "bvr"),
             x="Change in the between-row variance (%)",
             y=self.columns.name,
             title=f"Information loss of {self.name}",
@@ -161,8 +166,16 @@ class Losses(InWords):
         """The table that loses most."""
         return max(self.tables, key=lambda table: table.worst)
 
-    def to_frame(self) -> pl.DataFrame:
+    @property
+    def frame_kind(self) -> FrameKind:
+        """The kind of frame that comes back."""
+        return self.tables[0].frame_kind
+
+    def to_frame(self) -> Any:
         """Return a row for each table, the worst first."""
+        return as_kind(self._frame(), self.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         ranked = sorted(self.tables, key=lambda table: -table.worst)
         return pl.DataFrame(
             {
@@ -175,25 +188,13 @@ class Losses(InWords):
             }
         )
 
-    def margins(self) -> pl.DataFrame:
+    def margins(self) -> Any:
         """Return, for each variable, the share of records changed and distances of its margin."""
-        pairs = [variable.margins() for variable in self.variables]
-        return pl.DataFrame(
-            {
-                "variable": [variable.name for variable in self.variables],
-                "changed": [variable.changed for variable in self.variables],
-                "total_variation": [formulas.total_variation(*pair) for pair in pairs],
-                "hellinger": [formulas.hellinger(*pair) for pair in pairs],
-            }
-        )
+        return as_kind(margin_frame(self.variables), self.frame_kind)
 
     def summary(self) -> str:
         """Return a short account that shows no cell."""
-        changed = self.margins().filter(pl.col("changed") > 0)
-        moved = ", ".join(
-            f"{name} {share:.1%}"
-            for name, share in changed.select("variable", "changed").iter_rows()
-        )
+        moved = ", ".join(f"{one.name} {one.changed:.1%}" for one in self.variables if one.changed)
         return (
             f"{counted(len(self.tables), 'two-way table')}. Worst: {self.worst.summary()}\n"
             f"Records changed: {moved or 'none'}."
@@ -203,7 +204,7 @@ class Losses(InWords):
         """Return an Altair chart of RAAD for every pair of variables, in their order."""
         order = [variable.name for variable in self.variables]
         place = {name: number for number, name in enumerate(order)}
-        frame = self.to_frame().sort(
+        frame = self._frame().sort(
             pl.col("rows").replace_strict(place), pl.col("columns").replace_strict(place)
         )
         lowest = min(self.tables, key=lambda table: table.raad)
@@ -213,6 +214,19 @@ class Losses(InWords):
             title="Information loss of all two-way tables",
             subtitle=f"RAAD, 100 is unchanged; lowest {lowest.name} ({lowest.raad:.1f})",
         )
+
+
+def margin_frame(variables: Sequence[VariableChange]) -> pl.DataFrame:
+    """Return a row for each variable: the share of records changed and distances of its margin."""
+    pairs = [variable.margins() for variable in variables]
+    return pl.DataFrame(
+        {
+            "variable": [variable.name for variable in variables],
+            "changed": [variable.changed for variable in variables],
+            "total_variation": [formulas.total_variation(*pair) for pair in pairs],
+            "hellinger": [formulas.hellinger(*pair) for pair in pairs],
+        }
+    )
 
 
 @overload
@@ -241,7 +255,8 @@ def information_loss(
     """
     check_release(release)
     if rows is not None and columns is not None and variables is None:
-        return _loss(VariableChange.of(release, rows), VariableChange.of(release, columns))
+        table = VariableChange.of(release, rows), VariableChange.of(release, columns)
+        return _loss(*table, kind=release.frame_kind)
     if rows is not None or columns is not None:
         raise InputError("Name both `rows` and `columns` for one table, or neither for all tables.")
     names = release.original.space.names
@@ -250,13 +265,15 @@ def information_loss(
     if len(set(names)) < max(len(names), 2):
         raise InputError("`variables` must be a list of at least two different columns.")
     found = tuple(VariableChange.of(release, name) for name in names)
-    return Losses(found, tuple(_loss(one, other) for one, other in combinations(found, 2)))
+    kind = release.frame_kind
+    pairs = tuple(_loss(one, other, kind=kind) for one, other in combinations(found, 2))
+    return Losses(found, pairs)
 
 
-def _loss(rows: VariableChange, columns: VariableChange) -> Loss:
+def _loss(rows: VariableChange, columns: VariableChange, *, kind: FrameKind) -> Loss:
     for variable in (rows, columns):
         if variable.size < 2:
             raise InputError(
                 f"Every record has the same value of {variable.name!r}. Choose a column that varies."
             )
-    return Loss(rows, columns)
+    return Loss(rows, columns, frame_kind=kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.data.keys import CellNumbers, Codes, KeySpace, check_codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
@@ -67,7 +68,7 @@ class Misclassification:
         """Return the misclassification of the keys of a file, with its three verbs."""
         space = space_of(data)
         factors = (Factor.of(names, declared, space) for names, declared in self.matrices)
-        return Mechanism(space, tuple(factors))
+        return Mechanism(space, tuple(factors), frame_kind=getattr(data, "frame_kind", POLARS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,7 @@ class Mechanism:
 
     space: KeySpace
     factors: tuple[Factor, ...] = ()
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         """Return the names of the perturbed keys."""
@@ -86,7 +88,8 @@ class Mechanism:
         space = space_of(data)
         if space == self.space:
             return self
-        return Mechanism(space, tuple(one.moved_to(self.space, space) for one in self.factors))
+        factors = tuple(one.moved_to(self.space, space) for one in self.factors)
+        return replace(self, space=space, factors=factors)
 
     def then(self, later: Mechanism) -> Mechanism:
         """Return this misclassification followed by another one, on the same keys.
@@ -100,9 +103,8 @@ class Mechanism:
         >>> error.then(error).stay([[0], [1]]).round(2)
         array([0.83, 0.66])
         """
-        return Mechanism(
-            self.space, followed(self.factors, later.on(self.space).factors, self.space)
-        )
+        factors = followed(self.factors, later.on(self.space).factors, self.space)
+        return replace(self, factors=factors)
 
     def marginal(
         self, names: Sequence[str], *, true: Codes, weights: Array | None = None
@@ -134,9 +136,9 @@ class Mechanism:
         factors = marginal_factors(
             self.factors, self.space, view, true=true, weights=weights, groups=groups
         )
-        return Mechanism(view, factors)
+        return replace(self, space=view, factors=factors)
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return a row for each move that can happen: its key, stratum and P[true, released].
 
         >>> import maskmeter as mm
@@ -144,23 +146,7 @@ class Mechanism:
         >>> Misclassification({"sex": [[0.9, 0.1], [0.0, 1.0]]}).on(sex).to_frame().rows()
         [('sex', '', 'f', 'f', 0.9), ('sex', '', 'f', 'm', 0.1), ('sex', '', 'm', 'm', 1.0)]
         """
-        rows = []
-        for factor in self.factors:
-            names, around = self._combinations(factor.columns), self._combinations(factor.by)
-            known = factor.strata[tuple(slice(-1) for _ in factor.by)].ravel()
-            for stratum, P in enumerate(factor.P):
-                held = [name for name, one in zip(around, known, strict=True) if one == stratum]
-                rows += [
-                    (factor.name, "; ".join(held), names[true], names[to], float(P[true, to]))
-                    for true, to in zip(*P.nonzero(), strict=True)
-                ]
-        columns = dict.fromkeys(("key", "stratum", "true", "released"), pl.String)
-        return pl.DataFrame(rows, schema=columns | {"probability": pl.Float64}, orient="row")
-
-    def _combinations(self, columns: Sequence[int]) -> list[str]:
-        """Return the categories of a key, or the combinations of several, in order of their codes."""
-        categories = [self.space.keys[column].categories for column in columns]
-        return [", ".join(map(str, one)) for one in product(*categories)]
+        return as_kind(move_frame(self), self.frame_kind)
 
     @cached_property
     def untouched(self) -> tuple[int, ...]:
@@ -228,6 +214,28 @@ class Mechanism:
                 for c, part in zip(factor.columns, parts, strict=True):
                     drawn[:, c] = part
         return drawn
+
+
+def move_frame(mechanism: Mechanism) -> pl.DataFrame:
+    """Return a row for each move that can happen: its key, stratum and P[true, released]."""
+    rows, space = [], mechanism.space
+    for factor in mechanism.factors:
+        names, around = _combinations(space, factor.columns), _combinations(space, factor.by)
+        known = factor.strata[tuple(slice(-1) for _ in factor.by)].ravel()
+        for stratum, P in enumerate(factor.P):
+            held = [name for name, one in zip(around, known, strict=True) if one == stratum]
+            rows += [
+                (factor.name, "; ".join(held), names[true], names[to], float(P[true, to]))
+                for true, to in zip(*P.nonzero(), strict=True)
+            ]
+    columns = dict.fromkeys(("key", "stratum", "true", "released"), pl.String)
+    return pl.DataFrame(rows, schema=columns | {"probability": pl.Float64}, orient="row")
+
+
+def _combinations(space: KeySpace, columns: Sequence[int]) -> list[str]:
+    """Return the categories of a key, or the combinations of several, in order of their codes."""
+    categories = [space.keys[column].categories for column in columns]
+    return [", ".join(map(str, one)) for one in product(*categories)]
 
 
 def as_mechanism(

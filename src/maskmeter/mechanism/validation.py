@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import check_number, is_pair
-from maskmeter.data.frames import encode
+from maskmeter.data.frames import POLARS, FrameKind, as_kind, encode
 from maskmeter.data.keys import Key, KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.source import Source
@@ -58,6 +58,7 @@ class ValidationStudy(InWords):
     """
 
     studied: tuple[Studied, ...]
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     @property
     def misclassification(self) -> Misclassification:
@@ -71,8 +72,11 @@ class ValidationStudy(InWords):
         keys = ", ".join(f"{one.key.name} {one.stay:.1%} right" for one in self.studied)
         return f"ValidationStudy({keys})"
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return a row for each key, true and recorded category: count, probability, error."""
+        return as_kind(self._frame(), self.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         parts = []
         for one in self.studied:
             names = [str(category) for category in one.key.categories]
@@ -158,7 +162,7 @@ def validation_study(
         counts = np.bincount(cell, minlength=size**2).reshape(size, size)
         P, errors = smoothed(counts, smoothing)
         studied.append(Studied(space[name], counts, P, errors))
-    return ValidationStudy(tuple(studied))
+    return ValidationStudy(tuple(studied), frame_kind=given.frame_kind)
 
 
 def smoothed(counts: NDArray[np.int64], smoothing: float) -> tuple[Array, Array]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.data.keys import Codes, KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords, facts
@@ -37,6 +38,7 @@ class CorrectedCounts(InWords):
     released: NDArray[np.int64]
     estimate: Array
     standard_error: Array
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         """Return the keys: small counts stay out of logs."""
@@ -59,8 +61,11 @@ class CorrectedCounts(InWords):
             ("largest standard error", f"{self.standard_error.max():,.1f}"),
         )
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return a row per cell: its categories, released count, estimate and standard error."""
+        return as_kind(self._frame(), self.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         cells = self.space.codes(np.arange(self.space.size))
         columns: dict[str, Any] = {
             key.name: [key.categories[code] for code in cells[:, position]]
@@ -114,7 +119,11 @@ def correct_counts(
     error = np.sqrt(np.maximum(variance, 0))
     sizes = space.sizes
     return CorrectedCounts(
-        space, counts.reshape(sizes), estimate.reshape(sizes), error.reshape(sizes)
+        space,
+        counts.reshape(sizes),
+        estimate.reshape(sizes),
+        error.reshape(sizes),
+        frame_kind=data.frame_kind,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import check_choice, locked
+from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.data.keys import Key
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.display import InWords, facts
@@ -40,6 +41,7 @@ class PramDesign(InWords):
     shares: Array
     cost: Cost
     forbidden: tuple[tuple[Any, Any], ...] = ()
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         """Return the key and the change to expect: shares stay out of logs."""
@@ -74,8 +76,11 @@ class PramDesign(InWords):
             ("forbidden moves", f"{len(self.forbidden):,}"),
         )
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return the stay probability and the share of every category, by position."""
+        return as_kind(self._frame(), self.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         return pl.DataFrame(
             {
                 "category": np.arange(len(self.P)),
@@ -135,7 +140,7 @@ def design_pram(
         raise _infeasible(title, allowed, float(shares.max()))
     P = np.eye(size)
     P[np.ix_(present, present)] = found
-    return PramDesign(names, locked(P), locked(shares), cost, moves)
+    return PramDesign(names, locked(P), locked(shares), cost, moves, frame_kind=data.frame_kind)
 
 
 def _bounds(keys: list[Key], given: float | Mapping[Any, float], size: int) -> Array:

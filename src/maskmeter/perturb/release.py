@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from maskmeter.data.frames import FrameKind, as_kind
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords, cell_chart, cell_table, facts
@@ -93,7 +94,10 @@ class Release(InWords):
                 "The original and the released file must have the same fraction and weights,"
                 " because they are the same sample."
             )
-        object.__setattr__(self, "mechanism", as_mechanism(self.mechanism, truth.space))
+        mechanism = as_mechanism(self.mechanism, truth.space)
+        if mechanism.frame_kind is not self.frame_kind:
+            mechanism = replace(mechanism, frame_kind=self.frame_kind)
+        object.__setattr__(self, "mechanism", mechanism)
         if self.provenance is None and released is not truth:  # put together by hand
             self._check_possible()
 
@@ -191,12 +195,29 @@ class Release(InWords):
         return dict(zip(self.original.space.names, shares, strict=True))
 
     @property
-    def rates(self) -> pl.DataFrame:
+    def frame_kind(self) -> FrameKind:
+        """The kind of frame that results about this release come in: that of the original."""
+        return self.original.frame_kind
+
+    def to_frame(self) -> Any:
+        """Return the released records: the user's columns, with only the perturbed keys changed.
+
+        >>> import polars as pl, maskmeter as mm
+        >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "income": range(100)})
+        >>> sample = mm.read(people, keys=["lad"], fraction=0.1)
+        >>> mm.Swap("lad", rate=0.2).apply(sample, rng=2010).to_frame().shape
+        (100, 2)
+        """
+        return self.released.to_frame()
+
+    @property
+    def rates(self) -> Any:
         """Share of records changed: asked for, expected and achieved, per step and stratum."""
         columns = ("step", "stratum", "records", "asked", "expected", "achieved")
-        return pl.DataFrame(
+        frame = pl.DataFrame(
             {name: [getattr(rate, name) for rate in self.reported] for name in columns}
         )
+        return as_kind(frame, self.frame_kind)
 
     def project(self, names: str | Sequence[str]) -> Release:
         """Return the release as someone sees it who knows only some of the keys.

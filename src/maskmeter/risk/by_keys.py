@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import nan
 from typing import Any, Literal
@@ -12,6 +12,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter.checks import Progress, check_choice, check_list, check_progress, shown
+from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.data.keys import KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
@@ -90,6 +91,7 @@ class KeyCurve(InWords):
     )
 
     subsets: tuple[KeySubset, ...]
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         """Return the headline."""
@@ -109,23 +111,29 @@ class KeyCurve(InWords):
         with_error = [one for one in self.subsets if one.theta != 0]
         return max(with_error or self.subsets, key=lambda one: one.risk)
 
-    def peaks(self) -> pl.DataFrame:
+    def peaks(self) -> Any:
         """Return, for each theta, the number of keys at which the risk is largest."""
-        frame = self.to_frame().with_columns(pl.col("theta").fill_nan(None))
+        return as_kind(self._peaks(), self.frame_kind)
+
+    def _peaks(self) -> pl.DataFrame:
+        frame = self._frame().with_columns(pl.col("theta").fill_nan(None))
         largest = frame.group_by("theta", maintain_order=True).agg(
             pl.col("number").sort_by("risk").last(), pl.col("risk").max()
         )
         return largest.sort("theta")
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return a row for each set of keys."""
+        return as_kind(self._frame(), self.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         rows = [vars(one) | {"keys": ", ".join(one.keys)} for one in self.subsets]
         return pl.DataFrame(rows)
 
     def summary(self) -> str:
         """Return a short account."""
         lines, kind = [], "estimated" if self.estimated else "exact"
-        for theta, number, risk in self.peaks().iter_rows():
+        for theta, number, risk in self._peaks().iter_rows():
             under = "The" if theta is None else f"With theta {theta:g}: the"
             lines.append(
                 f"{under} {kind} risk is largest with {counted(number, 'key')}"
@@ -135,7 +143,7 @@ class KeyCurve(InWords):
 
     def plot(self) -> Any:
         """Return an Altair chart of the risk against the number of keys."""
-        frame = self.to_frame()
+        frame = self._frame()
         varied = frame["theta"].is_not_nan().any()
         lines = [
             frame.select(
@@ -198,7 +206,7 @@ def risk_by_keys(
         found.append(KeySubset.of(view.through(keys)))
         if progress is not None:
             progress(", ".join(keys), number, len(sets))
-    return KeyCurve(tuple(found))
+    return KeyCurve(tuple(found), frame_kind=data.frame_kind)
 
 
 def _ordered(

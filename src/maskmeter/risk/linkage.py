@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import polars as pl
 
 from maskmeter import chart
 from maskmeter.checks import check_whole
+from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable, count
 from maskmeter.display import InWords
@@ -105,6 +106,7 @@ class LinkageTrial(InWords):
     expected: float
     expected_simple: float
     tau: float
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     @property
     def share(self) -> float:
@@ -126,8 +128,11 @@ class LinkageTrial(InWords):
             f" {self.tau:.1f}."
         )
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return observed and expected shares, a row for each."""
+        return as_kind(self._frame(), self.frame_kind)
+
+    def _frame(self) -> pl.DataFrame:
         names = ("observed", "expected by (2.4)", "expected by M_jj / F~_j")
         return pl.DataFrame(
             {"what": names, "share": [self.share, self.expected, self.expected_simple]}
@@ -136,7 +141,7 @@ class LinkageTrial(InWords):
     def plot(self) -> Any:
         """Return an Altair chart of the observed and the expected shares."""
         return chart.signed_bars(
-            self.to_frame(),
+            self._frame(),
             x="Share of claims that are right",
             y="",
             title="An intruder's trial",
@@ -199,6 +204,7 @@ def linkage_trial(
         float((weight * exact.by_unique).sum()),
         float((weight * formulas.no_target_no_risk(simple, own)).sum()),
         exact.total,
+        frame_kind=release.frame_kind,
     )
 
 

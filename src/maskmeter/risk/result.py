@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from maskmeter import chart
 from maskmeter.checks import check_number, locked
+from maskmeter.data.frames import as_kind
 from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords, facts
 from maskmeter.errors import Caution, InputError, UnfitModelWarning
@@ -166,11 +167,14 @@ class Risk(InWords):
         before, after = {"record": self.records}, {"risk": self.by_unique}
         return self.data.rows_to_frame(self.records, before=before, after=after)
 
-    def distribution(self) -> pl.DataFrame:
+    def distribution(self) -> Any:
         """Return how many sample uniques have a risk in each twentieth of [0, 1].
 
         Values below 0, which only (2.6) has, are counted together in the bin left of 0.
         """
+        return as_kind(self._distribution(), self.data.frame_kind)
+
+    def _distribution(self) -> pl.DataFrame:
         edges = np.linspace(0, 1, 21)
         counts, _ = np.histogram(self.by_unique, edges)
         low, high = edges[:-1], edges[1:]
@@ -179,11 +183,14 @@ class Risk(InWords):
             counts = np.append(self.negative, counts)
         return pl.DataFrame({"low": low, "high": high, "count": counts})
 
-    def ranked(self) -> pl.DataFrame:
+    def ranked(self) -> Any:
         """Return the risk of the sample uniques from the most to the least, at 200 ranks at most.
 
         The first ranks, which matter most, are the densest.
         """
+        return as_kind(self._ranked(), self.data.frame_kind)
+
+    def _ranked(self) -> pl.DataFrame:
         falling = np.sort(self.by_unique)[::-1]
         ranks = np.unique(np.rint(np.geomspace(1, self.uniques, _MOST_RANKS)).astype(np.int64))
         return pl.DataFrame({"rank": ranks, "risk": falling[ranks - 1]})
@@ -194,10 +201,10 @@ class Risk(InWords):
         If one bar would hold most of them, it is the curve of their risks from the most to the
         least.
         """
-        bins, words = self.distribution(), self._words(title, subtitle)
+        bins, words = self._distribution(), self._words(title, subtitle)
         if self.uniques and not self.negative and bins["count"].max() > _ONE_BAR * self.uniques:  # type: ignore[operator]
             across = "Sample uniques, highest risk first (log scale)"
-            return chart.ranked(self.ranked(), x=across, y=_PROBABILITY, **words)
+            return chart.ranked(self._ranked(), x=across, y=_PROBABILITY, **words)
         return chart.bars(bins, x=_PROBABILITY, y="Sample uniques", **words)
 
     def _words(self, title: str = "", subtitle: str = "") -> dict[str, str]:
@@ -207,7 +214,7 @@ class Risk(InWords):
 
     def _drawn(self) -> Any:
         """Return the histogram: a curve would take risks of single records into a notebook."""
-        return chart.bars(self.distribution(), x=_PROBABILITY, y="Sample uniques", **self._words())
+        return chart.bars(self._distribution(), x=_PROBABILITY, y="Sample uniques", **self._words())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

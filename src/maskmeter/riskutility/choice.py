@@ -25,7 +25,13 @@ from maskmeter.riskutility.assessor import (
     Trial,
     release_cautions,
 )
-from maskmeter.riskutility.comparison import UNCHANGED, RiskUtilityMap, map_of, map_table
+from maskmeter.riskutility.comparison import (
+    UNCHANGED,
+    RiskUtilityMap,
+    map_frame,
+    map_of,
+    map_table,
+)
 from maskmeter.riskutility.family import Curve, Family, rate_label
 
 if TYPE_CHECKING:
@@ -63,11 +69,6 @@ class FoundRelease(InWords):
     def __repr__(self) -> str:
         """Return the choice."""
         return f"FoundRelease({self.label}: risk {self.risk.total:.1f}, loss {self.loss:.2f})"
-
-    @property
-    def path(self) -> pl.DataFrame:
-        """All releases that were tried, in order."""
-        return self.tried.to_frame()
 
     def summary(self) -> str:
         """Return the choice in a few sentences, and why."""
@@ -137,12 +138,12 @@ class FoundRelease(InWords):
     def _tables(self) -> Iterator[Table]:
         """Yield what was tried: the choice first, then those on the frontier."""
         others = [pl.col("label") != self.label, ~pl.col("frontier")]
-        ranked = self.path.sort(others, maintain_order=True)
+        ranked = map_frame(self.tried).sort(others, maintain_order=True)
         yield shortened(map_table(ranked, measure=self.tried.measure, chosen=self.label))
 
-    def to_frame(self) -> pl.DataFrame:
-        """Return a row for each release that was tried."""
-        return self.path
+    def to_frame(self) -> Any:
+        """Return a row for each release that was tried, in order."""
+        return self.tried.to_frame()
 
     def plot(self) -> Any:
         """Return an Altair map of all releases that were tried, with the choice and the target."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from maskmeter import chart
 from maskmeter.checks import Progress, check_progress, check_whole
+from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords, shortened
@@ -59,6 +60,7 @@ class RiskUtilityMap(InWords):
     exact: bool
     tables: tuple[tuple[str, str], ...]
     cautions: tuple[Caution, ...] = ()
+    frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         """Return the headline."""
@@ -79,10 +81,9 @@ class RiskUtilityMap(InWords):
             )
         return self._by_label[label]
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> Any:
         """Return a row for each candidate."""
-        rows = [vars(point) | {"frontier": point.label in self.frontier} for point in self.points]
-        return pl.DataFrame(rows)
+        return as_kind(map_frame(self), self.frame_kind)
 
     def summary(self) -> str:
         """Return a short account."""
@@ -121,7 +122,7 @@ class RiskUtilityMap(InWords):
 
     def _tables(self) -> Iterator[Table]:
         """Yield the releases with their figures."""
-        yield shortened(map_table(self.to_frame(), measure=self.measure))
+        yield shortened(map_table(map_frame(self), measure=self.measure))
 
     def plot(self, *, chosen: str = "", target: tuple[float, str] | None = None) -> Any:
         """Return an Altair chart of the map with its frontier.
@@ -130,12 +131,19 @@ class RiskUtilityMap(InWords):
         and the words on it.
         """
         return map_chart(
-            self.to_frame(), measure=self.measure, exact=self.exact, chosen=chosen, target=target
+            map_frame(self), measure=self.measure, exact=self.exact, chosen=chosen, target=target
         )
 
 
+def map_frame(found: RiskUtilityMap) -> pl.DataFrame:
+    """Return a row for each release of a map: its point, and whether it is on the frontier."""
+    return pl.DataFrame(
+        [vars(point) | {"frontier": point.label in found.frontier} for point in found.points]
+    )
+
+
 def map_table(frame: pl.DataFrame, *, measure: str, chosen: str = "") -> Table:
-    """Return the releases of a map as a table; `frame` is that of `RiskUtilityMap.to_frame()`.
+    """Return the releases of a map as a table; `frame` is that of `map_frame`.
 
     >>> import polars as pl
     >>> one = {"label": "RS20", "risk": 299.21, "upper": 320.0, "share": 0.11, "loss": 4.3}
@@ -306,6 +314,7 @@ def map_of(
         assessor.exact,
         assessor.tables,
         tuple(dict.fromkeys(cautions)),
+        frame_kind=assessor.sample.frame_kind,
     )
 
 

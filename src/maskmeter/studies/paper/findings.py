@@ -203,7 +203,7 @@ def of_many_keys(curve: KeyCurve) -> list[Finding]:
         Finding(
             "Without misclassification the risk rises with every key.",
             bool(bare.is_sorted()),
-            f"It reaches {bare.max():.0f} matches.",  # type: ignore[str-bytes-safe]
+            f"It reaches {bare.max():.0f} matches.",
         ),
         Finding(
             "With misclassification it rises, peaks and falls: by 30 keys it has turned down for"
