@@ -127,7 +127,7 @@ def corrected():
     step = mm.Pram(["lad", "sex"], 0.8, invariant=False)
     inside = raw = 0.0
     for run in range(1000):
-        found = mm.correct_counts(step.apply(ORIGINAL, rng=run), "lad", "sex")
+        found = mm.correct_counts(step.apply(ORIGINAL, rng=run), "lad", columns="sex")
         inside += (np.abs(found.estimate - truth) < 1.96 * found.standard_error).mean()
         raw += (np.abs(found.released - truth) < 1.96 * found.standard_error).mean()
     return {"coverage": inside / 10, "raw": raw / 10}

@@ -206,7 +206,7 @@ def test_intervals_of_corrected_counts_cover_the_original_ones(name):
     total = np.zeros(truth.shape)
     for run in range(1000):
         release = step.apply(ORIGINAL, rng=run)
-        found = mm.correct_counts(release, rows, columns)
+        found = mm.correct_counts(release, rows, columns=columns)
         inside += (np.abs(found.estimate - truth) < 1.96 * found.standard_error).mean()
         raw += (np.abs(found.released - truth) < 1.96 * found.standard_error).mean()
         total += found.estimate

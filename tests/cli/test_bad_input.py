@@ -453,7 +453,7 @@ class TestArguments:
         refuse(lambda: mm.Microdata(space, [[0]], weights=[2.0], fraction=7), "at most 1")
 
     def test_counts_that_are_not_counts(self):
-        refuse(lambda: mm.KeyTable.of(space_of(2), [[1]], np.array([-5])), "at least 1")
+        refuse(lambda: mm.KeyTable.of(space_of(2), [[1]], counts=np.array([-5])), "at least 1")
         refuse(lambda: mm.KeyTable(space_of(2), np.array([0, 1]), np.array([1])), "at least 1")
 
     def test_keys_that_are_not_keys(self):
@@ -623,8 +623,8 @@ class TestPerturbation:
             "cannot be inverted",
         )
         refuse(
-            lambda: mm.correct_counts(self.data, "lad", "lad", misclassification={}),
-            "two different keys",
+            lambda: mm.correct_counts(self.data, "lad", columns="lad", misclassification={}),
+            "two different columns",
         )
         refuse(
             lambda: mm.correct_counts(self.data, "led", misclassification={}), "Did you mean 'lad'?"
@@ -667,7 +667,9 @@ class TestPerturbation:
         refuse(lambda: unhashable.apply(self.data), "a list is not one of")
         refuse(lambda: mm.protect(self.data, [mm.Swap]), "list of steps")
         refuse(lambda: mm.by(None, {}), "name of a key")
-        refuse(lambda: mm.correct_counts(self.data, ["lad"], misclassification={}), "names of keys")
+        refuse(
+            lambda: mm.correct_counts(self.data, ["lad"], misclassification={}), "names of columns"
+        )
         refuse(lambda: mm.correct_counts(self.data, "lad"), "with its `misclassification`")
 
     def test_crossed_keys_that_do_not_fit_in_memory(self):

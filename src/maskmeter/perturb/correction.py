@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.data.frames import POLARS, FrameKind, as_kind
-from maskmeter.data.keys import Codes, KeySpace
+from maskmeter.data.keys import Codes, Key, KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords, facts
 from maskmeter.errors import InputError, MatrixError
@@ -24,6 +25,8 @@ from maskmeter.types import Array
 if TYPE_CHECKING:
     from maskmeter.page import Table
 
+_MOST_CELLS = 1_000_000
+_MOST_CATEGORIES = 2_000  # of a column that is no key
 _SINGULAR = 1e12  # condition number beyond which an inverse has no digits left
 
 
@@ -31,17 +34,18 @@ _SINGULAR = 1e12  # condition number beyond which an inverse has no digits left
 class CorrectedCounts(InWords):
     """Counts of the released file, and estimates of the original ones with standard errors.
 
-    The arrays have a row per category of the first key, and a column per category of the second.
+    The arrays have a row per category of the first column, and a column per category of the second.
+    Counts are weighted if the file has weights.
     """
 
     space: KeySpace
-    released: NDArray[np.int64]
+    released: NDArray[Any]
     estimate: Array
     standard_error: Array
     frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
-        """Return the keys: small counts stay out of logs."""
+        """Return the columns: small counts stay out of logs."""
         return f"CorrectedCounts({' x '.join(self.space.names)})"
 
     def summary(self) -> str:
@@ -55,8 +59,8 @@ class CorrectedCounts(InWords):
     def _tables(self) -> Iterator[Table]:
         """Yield the size of the table and of the errors: no count."""
         yield facts(
-            ("keys (categories)", self.space.in_words),
-            ("records", f"{int(self.released.sum()):,}"),
+            ("columns (categories)", self.space.in_words),
+            ("total count", f"{self.released.sum():,.0f}"),
             ("median standard error", f"{np.median(self.standard_error):,.1f}"),
             ("largest standard error", f"{self.standard_error.max():,.1f}"),
         )
@@ -80,14 +84,15 @@ class CorrectedCounts(InWords):
 def correct_counts(
     data: Release | Microdata,
     rows: str,
-    columns: str | None = None,
     *,
+    columns: str | None = None,
     misclassification: Misclassification | Mechanism | Mapping[Any, Any] | None = None,
 ) -> CorrectedCounts:
     """Return unbiased estimates of the original one- or two-way counts after PRAM.
 
-    An analyst who has the released file and the matrix can do this too. Standard errors are about
-    the randomness of PRAM alone, given the original file.
+    `rows` and `columns` are keys, or any other columns of your file, in which nothing was changed.
+    Counts are weighted if the file has weights. An analyst who has the released file and the matrix
+    can do this too. Standard errors are about the randomness of PRAM alone, given the original file.
 
     >>> import polars as pl, maskmeter as mm
     >>> released = mm.read(pl.DataFrame({"sex": ["f"] * 52 + ["m"] * 48}), keys=["sex"])
@@ -96,26 +101,27 @@ def correct_counts(
     [45.7, 54.3]
 
     With f~ the released counts, `f^ = f~ P^-1`; a two-way table takes the inverse on both sides.
+    Record i with weight w_i and released value r_i adds `w_i a_i` to the count of c, where `a_i` is
+    the entry (r_i, c) of P^-1. Records move independently, so the variance is the sum of
+    `w_i^2 Var(a_i)`, and `sum of w_i^2 (a_i^2 - a_i)` is an unbiased estimate of it.
     """
     names = (rows,) if columns is None else (rows, columns)
     if not all(isinstance(name, str) for name in names):
-        raise InputError("`rows` and `columns` must be names of keys.")
+        raise InputError("`rows` and `columns` must be names of columns.")
     mechanism, released = _door(data, misclassification, names)
     if len(set(names)) < len(names):
-        raise InputError("`rows` and `columns` must be two different keys.")
-    space = released.space.project(names)
-    axes = _axes(mechanism, names)
-    strata = np.column_stack([axis.factor.stratum(released.codes) for axis in axes])
-    estimate, variance = np.zeros(space.size), np.zeros(space.size)
-    for kind in np.unique(strata, axis=0):
-        inside = released.codes[(strata == kind).all(axis=1)]
-        inverses = [axis.inverse(int(s)) for axis, s in zip(axes, kind, strict=True)]
-        table = np.zeros([len(inverse) for inverse in inverses])
-        np.add.at(table, tuple(axis.factor.code(inside) for axis in axes), 1)
-        part = _both_sides(inverses, table)
-        estimate += part
-        variance += _both_sides([inverse**2 for inverse in inverses], table) - part
-    counts = np.bincount(space.number(_columns(released, names)), minlength=space.size)
+        raise InputError("`rows` and `columns` must be two different columns.")
+    whole, codes = _with_columns(released, names)
+    space = whole.project(names)
+    if space.size > _MOST_CELLS:
+        raise InputError(
+            f"The table has {space.size:,} cells; at most {_MOST_CELLS:,} can be corrected. Use"
+            " coarser columns."
+        )
+    weights = np.ones(len(codes)) if released.weights is None else released.weights
+    estimate, variance = _estimates(_axes(mechanism.on(whole), names), codes, weights)
+    cells = space.number(codes[:, [whole.index(name) for name in names]])
+    counts = np.bincount(cells, weights=released.weights, minlength=space.size)
     error = np.sqrt(np.maximum(variance, 0))
     sizes = space.sizes
     return CorrectedCounts(
@@ -149,8 +155,36 @@ def _door(
     return data.mechanism, data.released
 
 
-def _columns(data: Microdata, names: tuple[str, ...]) -> Codes:
-    return data.codes[:, [data.space.index(name) for name in names]]
+def _with_columns(data: Microdata, names: tuple[str, ...]) -> tuple[KeySpace, Codes]:
+    """Return the keys of a file with the other columns that are asked for, and each record's codes."""
+    others = {name: data.column(name) for name in names if name not in data.space.names}
+    for name, column in others.items():
+        if not 2 <= (size := len(column.categories)) <= _MOST_CATEGORIES:
+            raise InputError(
+                f"{name!r} has {counted(size, 'distinct value')}; a table needs 2 to"
+                f" {_MOST_CATEGORIES:,}. Choose another column."
+            )
+    keys = [Key(name, column.categories) for name, column in others.items()]
+    codes = [data.codes, *(column.codes for column in others.values())]
+    return KeySpace([*data.space.keys, *keys]), np.column_stack(codes)
+
+
+def _estimates(axes: list[_Axis], codes: Codes, weights: Array) -> tuple[Array, Array]:
+    """Return the estimated counts and their variances, flat: each stratum has its own matrices."""
+    size = prod(axis.size for axis in axes)
+    estimate, variance = np.zeros(size), np.zeros(size)
+    strata = np.column_stack([axis.factor.stratum(codes) for axis in axes])
+    for kind in np.unique(strata, axis=0):
+        here = (strata == kind).all(axis=1)
+        inverses = [axis.inverse(int(s)) for axis, s in zip(axes, kind, strict=True)]
+        place = tuple(axis.factor.code(codes[here]) for axis in axes)
+        table, squares = np.zeros((2, *(len(inverse) for inverse in inverses)))
+        np.add.at(table, place, weights[here])
+        np.add.at(squares, place, weights[here] ** 2)
+        estimate += _both_sides(inverses, table)
+        variance += _both_sides([inverse**2 for inverse in inverses], squares)
+        variance -= _both_sides(inverses, squares)
+    return estimate, variance
 
 
 def _both_sides(inverses: list[Array], table: Array) -> Array:

@@ -1,0 +1,78 @@
+"""Corrected counts of weighted files and of columns that are no keys, by enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+
+import maskmeter as mm
+
+P = np.array([[0.9, 0.1], [0.25, 0.75]])
+TRUE = np.array([0, 0, 1, 1, 1])
+WEIGHTS = np.array([1.0, 2.5, 0.5, 4.0, 1.0])
+JOB = np.array([0, 1, 1, 0, 1])
+
+
+def released(codes, *, weighted):
+    frame = pl.DataFrame({"sex": ["fm"[one] for one in codes], "job": ["yn"[one] for one in 1 - JOB], "w": WEIGHTS})  # fmt: skip
+    keys = [mm.Key("sex", ["f", "m"])]
+    return mm.read(frame, keys=keys, **({"weights": "w"} if weighted else {}))
+
+
+def every_release(columns, *, weighted):
+    """Yield the chance of each release that PRAM can make of the file, and its corrected counts."""
+    for codes in product((0, 1), repeat=len(TRUE)):
+        data = released(codes, weighted=weighted)
+        found = mm.correct_counts(data, "sex", columns=columns, misclassification={"sex": P})
+        yield P[TRUE, list(codes)].prod(), found
+
+
+def true_table(columns, weights):
+    table = np.zeros((2, 2))
+    np.add.at(table, (TRUE, JOB), weights)
+    return table if columns else table.sum(axis=1)
+
+
+@pytest.mark.parametrize("columns", [None, "job"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_estimates_and_variances_are_unbiased_over_all_releases(columns, weighted):
+    weights = WEIGHTS if weighted else np.ones(len(TRUE))
+    chances, found = zip(*every_release(columns, weighted=weighted), strict=True)
+    estimates = np.array([one.estimate for one in found])
+    variances = np.array([one.standard_error**2 for one in found])
+    mean = np.tensordot(chances, estimates, axes=1)
+    spread = np.tensordot(chances, (estimates - mean) ** 2, axes=1)
+
+    assert mean == pytest.approx(true_table(columns, weights), abs=1e-12)
+    assert np.tensordot(chances, variances, axes=1) == pytest.approx(spread, rel=1e-12)
+
+
+def test_unsquared_weights_would_be_found_out():
+    chances, found = zip(*every_release(None, weighted=True), strict=True)
+    estimates = np.array([one.estimate for one in found])
+    inverse = np.linalg.inv(P)
+    naive = np.array([one.released @ (inverse**2 - inverse) for one in found])
+    mean = np.tensordot(chances, estimates, axes=1)
+    spread = np.tensordot(chances, (estimates - mean) ** 2, axes=1)
+
+    assert np.tensordot(chances, naive, axes=1) != pytest.approx(spread, rel=0.2)
+
+
+def test_columns_that_no_step_changed_are_counted_as_they_are():
+    data = released(TRUE, weighted=True)
+    found = mm.correct_counts(mm.Pram("sex", 0.9).apply(data, rng=1), "job")
+
+    assert found.estimate.tolist() == found.released.tolist() == [5.0, 4.0]
+    assert found.standard_error.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("name", "told"), [("same", "1 distinct value"), ("id", "2,001 distinct")])
+def test_columns_that_make_no_table_are_refused(name, told):
+    frame = pl.DataFrame({"sex": ["f"] + ["m"] * 2000, "same": 1, "id": range(2001)})
+    data = mm.read(frame, keys=["sex"])
+
+    with pytest.raises(mm.MaskmeterError, match=told):
+        mm.correct_counts(data, "sex", columns=name, misclassification={"sex": P})
