@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import maskmeter as mm
+from maskmeter.display import InWords
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "maskmeter"
@@ -129,6 +130,72 @@ def test_every_public_function_has_an_example_that_runs():
     for function in functions:
         if inspect.isfunction(function):
             assert ">>>" in (function.__doc__ or ""), function.__name__
+
+
+PUBLIC_CLASSES = [one for one in map(mm.__getattr__, mm.__all__[:-1]) if inspect.isclass(one)]
+
+
+def positional(function):
+    """Return how many arguments may be given by position, without the object or class itself."""
+    bound = not inspect.ismethod(function) and "." in function.__qualname__
+    kinds = [one.kind for one in inspect.signature(function).parameters.values()]
+    return sum(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) - bound
+
+
+def test_public_functions_take_at_most_two_positional_arguments():
+    functions = [one for one in map(mm.__getattr__, mm.__all__[:-1]) if inspect.isfunction(one)]
+
+    assert [one.__name__ for one in functions if positional(one) > 2] == []
+
+
+@pytest.mark.parametrize("kind", PUBLIC_CLASSES)
+def test_public_methods_take_at_most_two_positional_arguments(kind):
+    methods = [one for name, one in inspect.getmembers(kind, inspect.isroutine) if name[0] != "_"]
+    ours = [one for one in methods if str(getattr(one, "__module__", "")).startswith("maskmeter")]
+
+    assert [one.__name__ for one in ours if positional(one) > 2] == []
+
+
+# Public classes that are no results, each with what it is.
+NO_RESULTS = {
+    "Key": "names a column",
+    "KeySpace": "names the keys of a file",
+    "By": "is a setting that varies",
+    "Target": "is a setting",
+    "Family": "is a setting",
+    "Swap": "is a step",
+    "Pram": "is a step",
+    "Recode": "is a step",
+    "Subsample": "is a step",
+    "Misclassification": "is declared by the user",
+    "Mechanism": "computes; its to_frame() has the matrices",
+    "View": "computes; its risk() is the result",
+    "Goodness": "is a part of a model, whose summary() tells it",
+    "MaskmeterError": "is an error",
+    "MaskmeterWarning": "is a warning",
+}
+# Results without a chart, each with the reason.
+NO_CHART = {
+    "LogLinear": "a list of terms has no shape; a search draws its path",
+    "CorrectedCounts": "counts of single categories stay out of pictures",
+    "PramDesign": "shares of single categories stay out of pictures",
+    "ValidationStudy": "one share for each key is a line of text",
+}
+RESULTS = {one.__name__: one for one in PUBLIC_CLASSES if one.__name__ not in NO_RESULTS}
+
+
+def test_the_lists_of_exceptions_name_public_classes():
+    assert NO_RESULTS.keys() | NO_CHART.keys() <= {one.__name__ for one in PUBLIC_CLASSES}
+    assert RESULTS.keys() >= NO_CHART.keys()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_has_its_views(name):
+    result = RESULTS[name]
+
+    assert callable(result.to_frame)
+    assert result.summary is not InWords.summary
+    assert hasattr(result, "plot") == (name not in NO_CHART)
 
 
 HIDDEN = """

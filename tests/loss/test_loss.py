@@ -257,7 +257,7 @@ def test_columns_that_are_not_keys_can_be_compared(census):
 def test_a_swap_attenuates_a_regression(seed):
     sample = associated(60_000, 5)
     release = mm.Swap("lad", rate=0.4).apply(sample, rng=seed)
-    loss = mm.regression_loss(release, "pay", ["lad"])
+    loss = mm.regression_loss(release, "pay", predictors=["lad"])
     rho = 0.4 * 5 / 4
 
     assert loss.attenuation == pytest.approx(1 - rho, abs=0.05)
@@ -265,7 +265,7 @@ def test_a_swap_attenuates_a_regression(seed):
     assert loss.names[:2] == ("intercept", "lad: 1")
     assert loss.to_frame().shape == (5, 6)
     assert "Regression of pay on 4 terms: coefficients keep" in loss.summary()
-    same = mm.regression_loss(release, "pay", ["work"], numeric=["work"])
+    same = mm.regression_loss(release, "pay", predictors=["work"], numeric=["work"])
     assert (same.attenuation, same.overlap.tolist()) == (pytest.approx(1), pytest.approx([1, 1]))
 
 
@@ -324,14 +324,14 @@ def test_regressions_that_are_none(response, predictors, message):
     still = mm.read(frame, keys=["lad"], fraction=0.1)
     release = mm.Release(still, still, {})
     with pytest.raises(mm.MaskmeterError, match=message):
-        mm.regression_loss(release, response, predictors)
+        mm.regression_loss(release, response, predictors=predictors)
 
 
 def test_only_releases_have_a_loss():
     with pytest.raises(mm.MaskmeterError, match="Give a release"):
         mm.information_loss(pl.DataFrame())
     with pytest.raises(mm.MaskmeterError, match="Give a release"):
-        mm.regression_loss(pl.DataFrame(), "pay", ["lad"])
+        mm.regression_loss(pl.DataFrame(), "pay", predictors=["lad"])
 
 
 def test_columns_of_every_kind(census):
@@ -387,7 +387,7 @@ def test_regressions_that_say_nothing(response, options, message):
     )
     still = mm.read(frame, keys=["lad"], fraction=0.1)
     with pytest.raises(mm.MaskmeterError, match=message):
-        mm.regression_loss(mm.Release(still, still, {}), response, ["lad"], **options)
+        mm.regression_loss(mm.Release(still, still, {}), response, predictors=["lad"], **options)
 
 
 def test_a_predictor_with_hundreds_of_categories_is_refused():
@@ -398,5 +398,7 @@ def test_a_predictor_with_hundreds_of_categories_is_refused():
     still = mm.read(frame, keys=["lad"], fraction=0.1)
     release = mm.Release(still, still, {})
     with pytest.raises(mm.MaskmeterError, match="Name it in `numeric`"):
-        mm.regression_loss(release, "pay", ["wide"])
-    assert mm.regression_loss(release, "pay", ["wide"], numeric=["wide"]).attenuation == 1
+        mm.regression_loss(release, "pay", predictors=["wide"])
+    assert (
+        mm.regression_loss(release, "pay", predictors=["wide"], numeric=["wide"]).attenuation == 1
+    )

@@ -63,7 +63,7 @@ def results(world, tmp_path_factory):
             "LogLinearSearch": search,
             "Loss": mm.information_loss(release, rows="lad", columns="age"),
             "Losses": mm.information_loss(release),
-            "RegressionLoss": mm.regression_loss(release, "income", ["lad"]),
+            "RegressionLoss": mm.regression_loss(release, "income", predictors=["lad"]),
             "RiskUtilityMap": mm.compare(sample, candidates, **asked),
             "FoundRelease": mm.find_release(
                 sample, candidates=candidates, target=mm.Target(max_share=1), **asked

@@ -155,11 +155,11 @@ class TestRecode:
 
     def test_a_regression_has_the_groups_on_both_sides(self, sample):
         release = mm.protect(sample, [GROUPS, mm.Swap("lad", rate=0.2)], rng=1)
-        loss = mm.regression_loss(release, "age", ["lad"])
+        loss = mm.regression_loss(release, "age", predictors=["lad"])
 
         assert loss.names == ("intercept", "lad: b", "lad: c", "lad: east", "lad: rest")
         with pytest.raises(mm.MaskmeterError, match="was recoded"):
-            mm.regression_loss(BANDS.apply(sample), "age", ["lad"])
+            mm.regression_loss(BANDS.apply(sample), "age", predictors=["lad"])
 
     @pytest.mark.parametrize(
         ("options", "message"),

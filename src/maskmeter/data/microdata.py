@@ -275,7 +275,7 @@ class Microdata(InCells):
             made.index = index
         return made
 
-    def groups_to_frame(self, name: str, rows: NDArray[np.int64], after: dict[str, Any]) -> Any:
+    def groups_to_frame(self, name: str, rows: NDArray[np.int64], *, after: dict[str, Any]) -> Any:
         """Return a row per group of records, named by a column of one of them, before other columns.
 
         The frame is of the user's kind. In pandas its index is 0, 1, ...: a group is no record.

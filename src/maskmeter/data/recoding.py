@@ -49,7 +49,7 @@ def recoded_counts(table: KeyTable, key: Key, group: Integers) -> KeyTable:
     position = table.space.index(key.name)
     codes = table.codes.astype(np.int64)
     codes[:, position] = group[codes[:, position]]
-    return KeyTable.of(with_key(table.space, key), codes, table.counts)
+    return KeyTable.of(with_key(table.space, key), codes, counts=table.counts)
 
 
 def subsampled_records(data: Microdata, rows: Integers, fraction: float) -> Microdata:

@@ -50,7 +50,9 @@ class KeyTable(InCells):
         object.__setattr__(self, "counts", locked(self.counts))
 
     @classmethod
-    def of(cls, space: KeySpace, codes: Codes, counts: NDArray[np.int64] | None = None) -> KeyTable:
+    def of(
+        cls, space: KeySpace, codes: Codes, *, counts: NDArray[np.int64] | None = None
+    ) -> KeyTable:
         """Return the table of some rows of codes, each standing for one unit or for `counts`.
 
         >>> space = KeySpace([Key("sex", ["f", "m"])])
@@ -147,7 +149,7 @@ class KeyTable(InCells):
         """Return the table of some of the keys, in the order given."""
         names = self.space.chosen(names)
         columns = [self.space.index(name) for name in names]
-        table = KeyTable.of(self.space.project(names), self.codes[:, columns], self.counts)
+        table = KeyTable.of(self.space.project(names), self.codes[:, columns], counts=self.counts)
         return replace(table, frame_kind=self.frame_kind)
 
     def onto(self, space: KeySpace) -> KeyTable:
@@ -172,7 +174,7 @@ class KeyTable(InCells):
             place = np.array([key.position(value) for value in mine.categories])
             recoded[:, position] = place[codes[:, position]]
             keys.append(key)
-        moved = KeyTable.of(KeySpace(keys), recoded, table.counts)
+        moved = KeyTable.of(KeySpace(keys), recoded, counts=table.counts)
         return replace(moved, frame_kind=self.frame_kind)
 
     def dense(self) -> NDArray[np.int64]:
@@ -222,4 +224,4 @@ def count(
     groups = banded(groups, cut, given.header, rows)
     space, codes = encode(groups, listed, missing=missing, rows=rows)
     warn_if_many(groups, listed, space, given.codebook)
-    return replace(KeyTable.of(space, codes, rows), frame_kind=given.frame_kind)
+    return replace(KeyTable.of(space, codes, counts=rows), frame_kind=given.frame_kind)

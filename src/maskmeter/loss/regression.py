@@ -111,7 +111,7 @@ class RegressionLoss(InWords):
 
 
 def regression_loss(
-    release: Release, response: str, predictors: Sequence[str], *, numeric: Sequence[str] = ()
+    release: Release, response: str, *, predictors: Sequence[str], numeric: Sequence[str] = ()
 ) -> RegressionLoss:
     """Return what a release does to the linear regression of a column on others.
 
@@ -123,7 +123,7 @@ def regression_loss(
     >>> people = pl.DataFrame({"lad": ["a", "b"] * 100, "income": [1.0, 3.1, 1.2, 2.9] * 50})
     >>> sample = mm.read(people, keys=["lad"], fraction=0.1)
     >>> release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
-    >>> round(mm.regression_loss(release, "income", ["lad"]).attenuation, 2)
+    >>> round(mm.regression_loss(release, "income", predictors=["lad"]).attenuation, 2)
     0.6
     """
     check_release(release)

@@ -28,4 +28,4 @@ else:  # of as many as there are
 def step_of(entries: StepEntries, sample: Microdata, folder: Path) -> Step:
     """Return the step that a plan describes, for a file; categories may be named by their labels."""
     (method,) = (one for one in STEPS if isinstance(entries, one.entries))
-    return method.from_plan(entries, sample, folder)
+    return method.from_plan(entries, sample, folder=folder)

@@ -224,7 +224,7 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         )
 
     @classmethod
-    def from_plan(cls, entries: PramEntries, sample: Microdata, folder: Path) -> Pram:
+    def from_plan(cls, entries: PramEntries, sample: Microdata, *, folder: Path) -> Pram:
         """Return the step that a plan describes."""
         if (entries.key is None) == (entries.keys is None):
             raise InputError(
@@ -247,7 +247,7 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         )
 
     @classmethod
-    def at_rate(cls, key: str, rate: float | By[float], within: tuple[str, ...]) -> Pram:
+    def at_rate(cls, key: str, rate: float | By[float], *, within: tuple[str, ...]) -> Pram:
         """Return the PRAM that changes a share of the records."""
         if within:
             raise InputError(

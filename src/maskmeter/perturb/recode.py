@@ -143,7 +143,7 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
         )
 
     @classmethod
-    def from_plan(cls, entries: RecodeEntries, sample: Microdata, folder: Path) -> Recode:  # noqa: ARG003
+    def from_plan(cls, entries: RecodeEntries, sample: Microdata, *, folder: Path) -> Recode:  # noqa: ARG003
         """Return the step that a plan describes."""
         groups = None
         if entries.groups is not None:

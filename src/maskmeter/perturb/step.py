@@ -87,11 +87,11 @@ class Step(ABC):
 
     @classmethod
     @abstractmethod
-    def from_plan(cls, entries: Any, sample: Microdata, folder: Path) -> Step:
+    def from_plan(cls, entries: Any, sample: Microdata, *, folder: Path) -> Step:
         """Return the step that a plan describes; `folder` is where the paths of the plan start."""
 
     @classmethod
-    def at_rate(cls, key: str, rate: float | By[float], within: tuple[str, ...]) -> Step:
+    def at_rate(cls, key: str, rate: float | By[float], *, within: tuple[str, ...]) -> Step:
         """Return the step that changes a share of the records, for a family that is searched."""
         del rate, within
         raise InputError(f"A family cannot be searched over rates of {cls.method!r} of {key!r}.")

@@ -85,12 +85,12 @@ class Subsample(Step):
         return SubsampleEntries(self.fraction, self.label)
 
     @classmethod
-    def from_plan(cls, entries: SubsampleEntries, sample: Microdata, folder: Path) -> Subsample:  # noqa: ARG003
+    def from_plan(cls, entries: SubsampleEntries, sample: Microdata, *, folder: Path) -> Subsample:  # noqa: ARG003
         """Return the step that a plan describes."""
         return cls(entries.fraction, label=entries.label)
 
     @classmethod
-    def at_rate(cls, key: str, rate: float | By[float], within: tuple[str, ...]) -> Subsample:
+    def at_rate(cls, key: str, rate: float | By[float], *, within: tuple[str, ...]) -> Subsample:
         """Return the step that leaves out a share of the records, but for one in a hundred."""
         if isinstance(rate, By) or within:
             raise InputError(

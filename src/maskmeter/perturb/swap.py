@@ -156,7 +156,7 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         )
 
     @classmethod
-    def from_plan(cls, entries: SwapEntries, sample: Microdata, folder: Path) -> Swap:  # noqa: ARG003
+    def from_plan(cls, entries: SwapEntries, sample: Microdata, *, folder: Path) -> Swap:  # noqa: ARG003
         """Return the step that a plan describes."""
         return cls(
             tuple(names_of(entries.key)),
@@ -167,7 +167,7 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         )
 
     @classmethod
-    def at_rate(cls, key: str, rate: float | By[float], within: tuple[str, ...]) -> Swap:
+    def at_rate(cls, key: str, rate: float | By[float], *, within: tuple[str, ...]) -> Swap:
         """Return the swap of a share of the records."""
         return cls(key, rate=rate, within=within)
 

@@ -278,7 +278,7 @@ class EstimatedRisk(Risk):
         """Return a row per household, in the user's kind of frame: its name, `members`, `risk`."""
         first, place = self._members
         columns = {"members": np.bincount(place), "risk": self.by_household}
-        return self.data.groups_to_frame(str(self.household), first, columns)
+        return self.data.groups_to_frame(str(self.household), first, after=columns)
 
     @property
     def _headline(self) -> str:

@@ -202,7 +202,7 @@ class _Search:
         for before, steps in family.first:
             if self.meets(self.attempt(before, list(steps))):
                 continue
-            for label, curve in family.curves(sample, risk, steps).items():
+            for label, curve in family.curves(sample, risk, first=steps).items():
                 self.lowest_rate(f"{before}, {label}", curve)
 
     def attempt(

@@ -80,7 +80,7 @@ class Family:
         for field, setting in settings.items():
             object.__setattr__(self, field, setting)
         for method in chosen:  # what it cannot do is refused before the search
-            SEARCHED[method].at_rate(key, 0.5, within)
+            SEARCHED[method].at_rate(key, 0.5, within=within)
 
     @property
     def altered_keys(self) -> list[str]:
@@ -89,7 +89,7 @@ class Family:
         return [self.key, *(name for step in steps for name in step.altered_keys)]
 
     def curves(
-        self, sample: Microdata, risk: NDArray[np.float64], first: tuple[Step, ...] = ()
+        self, sample: Microdata, risk: NDArray[np.float64], *, first: tuple[Step, ...] = ()
     ) -> dict[str, Curve]:
         """Return steps for every rate, under a label for each method, random and targeted.
 
@@ -105,7 +105,7 @@ class Family:
         return curves
 
     def _random(self, method: str, first: tuple[Step, ...]) -> Curve:
-        return lambda rate: [*first, SEARCHED[method].at_rate(self.key, rate, self.within)]
+        return lambda rate: [*first, SEARCHED[method].at_rate(self.key, rate, within=self.within)]
 
     def _targeted(
         self, method: str, safe: list[object], share: float, first: tuple[Step, ...]
@@ -115,7 +115,7 @@ class Family:
         def steps(rate: float) -> list[Step]:
             most, rest = min(rate / share, 1.0), max((rate - share) / (1 - share), 0.0)
             moved = by(str(self.target), dict.fromkeys(safe, rest), otherwise=most)
-            return [*first, SEARCHED[method].at_rate(self.key, moved, self.within)]
+            return [*first, SEARCHED[method].at_rate(self.key, moved, within=self.within)]
 
         return steps
 
