@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from maskmeter.checks import Progress
-from maskmeter.data.microdata import Microdata
 from maskmeter.data.source import file_hash
 from maskmeter.errors import PlanError, without_warnings
-from maskmeter.evidence.assessment import Assessment, assessed
+from maskmeter.evidence.assessment import Assessment, assessment_of
 from maskmeter.evidence.figures import comparison_figures
 from maskmeter.evidence.overwrite import beside, check_file
 from maskmeter.evidence.pack import (
@@ -83,22 +82,22 @@ def run_assess(
         raise PlanError("The plan has no [[step]], so there is no matrix to write: add a step.")
     seed = _seed(made)
     announce(STEPS[1])
-    data = _protected(task, seed, made)
+    release = _protected(task, seed, made)
     options = None
     if task.candidates:
         announce(STEPS[2])
-        own = {OWN_STEPS: data} if isinstance(data, Release) else {}
+        own = {OWN_STEPS: release} if task.steps else {}
         options = _compared(task, own, seed, announce)
-    found = _assessed(task, data, announce, options)
+    found = _assessed(task, release, announce, options)
     found = replace(found, options=options, chosen=OWN_STEPS if options and task.steps else "")
     announce(STEPS[4])
     return write_pack(found, folder, settings, plan=written_out(task))
 
 
-def _protected(task: Task, seed: int, made: ProvenanceFile | None) -> Release | Microdata:
+def _protected(task: Task, seed: int, made: ProvenanceFile | None) -> Release:
     """Return the release of a plan with steps, or the file as it is; a repeated one must agree."""
     if not task.steps:
-        return task.sample
+        return Release.unchanged(task.sample)
     release = protect(task.sample, task.steps, rng=seed)
     if made is not None:
         check_repeated(release, made)
@@ -175,9 +174,8 @@ def run_find(
         seed=seed_of(seed),
         progress=_named(announce),
     )
-    data = task.sample if found.label == UNCHANGED else found.release
     chosen = replace(
-        _assessed(task, data, announce, found.tried),
+        _assessed(task, found.release, announce, found.tried),
         options=found.tried,
         chosen=found.label,
         choice=found.summary().split("\n")[0],
@@ -233,16 +231,12 @@ def _seed(made: ProvenanceFile | None) -> int:
 
 
 def _assessed(
-    task: Task, data: Release | Microdata, announce: Announce, options: RiskUtilityMap | None
+    task: Task, release: Release, announce: Announce, options: RiskUtilityMap | None
 ) -> Assessment:
-    """Return the assessment of a file, its loss measured on the tables of its map if it has one."""
+    """Return the assessment of a release, its loss measured on the tables of its map if it has one."""
     announce(STEPS[3])
-    seen = task.views
-    if isinstance(data, Release):
-        seen = {name: view.with_release(data) for name, view in seen.items()}
-    return assessed(
-        data,
-        seen,
+    return assessment_of(
+        {name: view.with_release(release) for name, view in task.views.items()},
         loss=task.tables if options is None else options.tables,
         measure=task.plan.loss.measure,
         target=task.target,

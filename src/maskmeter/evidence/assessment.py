@@ -133,8 +133,7 @@ def assess(
     check_choice(measure, Measure, name="measure")
     check_progress(progress)
     seen = views(data, known, counts=population, errors=misclassification)
-    found = assessed(
-        data,
+    found = assessment_of(
         seen,
         loss=loss,
         measure=measure,
@@ -148,8 +147,7 @@ def assess(
     return found
 
 
-def assessed(
-    data: Release | Microdata,
+def assessment_of(
     seen: Mapping[str, View],
     *,
     loss: Tables = None,
@@ -160,9 +158,8 @@ def assessed(
     progress: Progress | None = None,
 ) -> Assessment:
     """Return the assessment of a file as some intruders see it, without a warning."""
-    release = data if isinstance(data, Release) else None
-    original = data.original if isinstance(data, Release) else data
-    private, measured = _household(original, household, seen)
+    release = next(iter(seen.values())).release
+    private, measured = _household(release.original, household, seen)
     found = []
     for number, (name, view) in enumerate(seen.items(), start=1):
         if progress is not None:
@@ -170,13 +167,13 @@ def assessed(
         found.append(scenario_risk(name, view, measured, drop_one=drop_one))
     if progress is not None:
         progress("Measuring the loss", 0, 0)
-    several = release is not None and len(release.original.space.names) > 1
+    several = release.protected and len(release.original.space.names) > 1
     return Assessment(
-        data,
+        release,
         tuple(found),
-        () if release is None else _tables(release, loss),
+        _tables(release, loss) if release.protected else (),
         measure,
-        information_loss(release) if several and release is not None else None,
+        information_loss(release) if several else None,
         target,
         household,
         named_tables(loss),

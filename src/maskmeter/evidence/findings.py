@@ -30,7 +30,7 @@ class Findings:
     writes them down with the rest.
     """
 
-    data: Release | Microdata
+    data: Release  # the file as it is, if nothing was done to it
     scenarios: tuple[ScenarioRisk, ...]
     tables: tuple[Loss, ...] = ()
     measure: Measure = "worst"  # of their loss
@@ -46,17 +46,17 @@ class Findings:
     @property
     def release(self) -> Release | None:
         """The release, when the file was protected."""
-        return self.data if isinstance(self.data, Release) else None
+        return self.data if self.data.protected else None
 
     @property
     def released(self) -> Microdata:
         """The file as it would be released."""
-        return self.data.released if isinstance(self.data, Release) else self.data
+        return self.data.released
 
     @property
     def original(self) -> Microdata:
         """The file as it was read."""
-        return self.data.original if isinstance(self.data, Release) else self.data
+        return self.data.original
 
     @property
     def path(self) -> Path | None:

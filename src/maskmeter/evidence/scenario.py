@@ -78,8 +78,7 @@ class ScenarioRisk:
 def scenario_risk(name: str, view: View, household: str | None, *, drop_one: bool) -> ScenarioRisk:
     """Return the risk before and after protection, then the risk without each key."""
     risk = view.risk(household=household)
-    protected = view.release.provenance is not None or view.release.mechanism.factors
-    before = view.before().risk() if protected else None
+    before = view.before().risk() if view.release.protected else None
     without = None
     if drop_one and len(view.keys) <= MOST_KEYS:
         bare = None if before is None else before.total

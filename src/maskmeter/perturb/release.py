@@ -136,6 +136,11 @@ class Release(InWords):
         return changed
 
     @property
+    def protected(self) -> bool:
+        """Whether anything was done to the file."""
+        return self.provenance is not None or bool(self.mechanism.factors)
+
+    @property
     def altered_keys(self) -> tuple[str, ...]:
         """The keys that steps were to change, or in which some record differs from the truth."""
         steps = () if self.provenance is None else self.provenance.steps

@@ -150,10 +150,9 @@ def steps_of(file: PlanFile, place: tuple[str | int, ...], sample: Microdata) ->
     return steps
 
 
-def plan_of_release(data: Release | Microdata, *, household: str | None = None) -> Plan:
+def plan_of_release(release: Release, *, household: str | None = None) -> Plan:
     """Return the plan that a release was made by, as far as its file is known."""
-    original = data.original if isinstance(data, Release) else data
-    made = data.provenance if isinstance(data, Release) else None
+    original, made = release.original, release.provenance
     reading = dict(original.reading)
     fraction = None if original.fraction is None else varying_entry(original.fraction)
     return Plan(
