@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
 from maskmeter import chart
-from maskmeter.chart.svg import picture
+from maskmeter.chart.svg import Picture, picture
 from maskmeter.page import Table
 from maskmeter.page.notebook import fragment
-
-if TYPE_CHECKING:
-    from maskmeter.chart.svg import Picture
 
 SIZES = ("1", "2", "3", "4", "5 or more")  # of cells, in records
 _MOST_ROWS = 12

@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from maskmeter.checks import check_distinct, shown
 from maskmeter.display import InWords, cell_chart, cell_table, facts
 from maskmeter.errors import CategoryError, ColumnNotFoundError, InputError
+from maskmeter.page import Table
 from maskmeter.plurals import counted
-
-if TYPE_CHECKING:
-    from maskmeter.page import Table
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 CellNumbers: TypeAlias = "NDArray[Any]"

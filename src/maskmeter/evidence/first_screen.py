@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from maskmeter.evidence.drawings import risk_chart
 from maskmeter.evidence.schema import Figures, RiskFigures
@@ -18,11 +17,8 @@ from maskmeter.evidence.wording import (
     share_changed,
     target_sentence,
 )
-from maskmeter.page import Beside, Fact, Figure, Table, Top
+from maskmeter.page import Beside, Block, Fact, Figure, Table, Top
 from maskmeter.plurals import counted
-
-if TYPE_CHECKING:
-    from maskmeter.page import Block
 
 
 def top(figures: Figures) -> Top:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -39,7 +39,7 @@ from maskmeter.evidence.sections import sections
 from maskmeter.evidence.settings import Charts, Readers, Settings
 from maskmeter.files import check_folder
 from maskmeter.mechanism.mechanism import move_frame
-from maskmeter.page import Section, Table, render
+from maskmeter.page import Section, Table, Top, render
 from maskmeter.page import figures as figures_of
 from maskmeter.perturb import Release
 from maskmeter.plan.job import plan_of_release
@@ -47,9 +47,6 @@ from maskmeter.plan.schema import LossPlan, Plan, ReportPlan, Scenario, TargetPl
 from maskmeter.plurals import counted
 from maskmeter.risk.view import ALL_KEYS
 from maskmeter.riskutility import RiskUtilityMap
-
-if TYPE_CHECKING:
-    from maskmeter.page import Top
 
 AGENCY_ONLY = "Confidential: for the agency only"
 FOR_ALL = "For publication"

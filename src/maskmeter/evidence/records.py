@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maskmeter.data.microdata import Microdata
+from maskmeter.evidence.findings import Findings
 from maskmeter.evidence.schema import Figures, KeyFigures
 from maskmeter.evidence.wording import Numbers, percent
-from maskmeter.page import Beside, Figure, Fold, Table
+from maskmeter.page import Beside, Block, Figure, Fold, Table
 from maskmeter.plurals import counted
 from maskmeter.risk import Risk
-
-if TYPE_CHECKING:
-    from maskmeter.evidence.findings import Findings
-    from maskmeter.page import Block
 
 _MOST_RECORDS = 20
 _MOST_CATEGORIES = 12

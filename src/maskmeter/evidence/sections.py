@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from maskmeter.display import SIZES
 from maskmeter.evidence.drawings import (
@@ -37,12 +36,9 @@ from maskmeter.evidence.wording import (
     share_changed,
     step_done,
 )
-from maskmeter.page import Beside, Figure, Fold, Points, Section, Table, Terms, Text, filled
+from maskmeter.page import Beside, Block, Figure, Fold, Points, Section, Table, Terms, Text, filled
 from maskmeter.plurals import counted, plural
 from maskmeter.riskutility.comparison import map_table
-
-if TYPE_CHECKING:
-    from maskmeter.page import Block
 
 _FEW = 20  # records of a group, which a matrix of its own then nearly describes one by one
 _SHORT = 12  # rows that a table may have and stay open

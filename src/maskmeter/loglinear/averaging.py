@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,8 @@ from maskmeter.data.frames import as_kind
 from maskmeter.display import InWords, listed
 from maskmeter.loglinear.goodness import Goodness
 from maskmeter.loglinear.model import LogLinear
+from maskmeter.page import Table
 from maskmeter.plurals import counted, plural
-
-if TYPE_CHECKING:
-    from maskmeter.page import Table
 
 _NAMED = 12  # untried terms that a summary names
 

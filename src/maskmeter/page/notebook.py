@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-from maskmeter.chart.svg import COLOURS
-
-if TYPE_CHECKING:
-    from maskmeter.chart.svg import Picture
-    from maskmeter.page import Table
+from maskmeter.chart.svg import COLOURS, Picture
+from maskmeter.page import Table
 
 _LIGHT, _DARK = (
     "; ".join(f"--mm-{place}: {colour}" for place, colour in enumerate(colours))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,12 +18,10 @@ from maskmeter.display import InWords, facts
 from maskmeter.errors import InputError, MatrixError
 from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
 from maskmeter.mechanism.factor import Factor
+from maskmeter.page import Table
 from maskmeter.perturb.release import Release
 from maskmeter.plurals import counted
 from maskmeter.types import Array
-
-if TYPE_CHECKING:
-    from maskmeter.page import Table
 
 _MOST_CELLS = 1_000_000
 _MOST_CATEGORIES = 2_000  # of a column that is no key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,15 +19,13 @@ from maskmeter.display import InWords, facts
 from maskmeter.errors import CategoryError, PerturbationError
 from maskmeter.mechanism import Matrix
 from maskmeter.mechanism.factor import Crossed
+from maskmeter.page import Table
 from maskmeter.perturb.matrices import LARGEST, least_cost
 from maskmeter.perturb.moves import allowed_moves, as_moves
 from maskmeter.perturb.pram import Pram
 from maskmeter.perturb.step import as_crossed, category_of, check_rate
 from maskmeter.plurals import plural
 from maskmeter.types import Array
-
-if TYPE_CHECKING:
-    from maskmeter.page import Table
 
 Cost = Literal["changes", "distance"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,10 +18,8 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords, facts
 from maskmeter.errors import Caution, InputError, UnfitModelWarning
 from maskmeter.loglinear import LogLinearSearch
+from maskmeter.page import Table
 from maskmeter.plurals import counted, plural
-
-if TYPE_CHECKING:
-    from maskmeter.page import Table
 
 _MOST_RANKS = 200  # that a curve of the risk is drawn at
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from maskmeter.checks import Progress
 from maskmeter.display import InWords, shortened
+from maskmeter.page import Table
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted
 from maskmeter.risk import Risk
@@ -33,9 +34,6 @@ from maskmeter.riskutility.comparison import (
     map_table,
 )
 from maskmeter.riskutility.family import Curve, Family, rate_label
-
-if TYPE_CHECKING:
-    from maskmeter.page import Table
 
 _PERCENTS = 100  # rates are tried in steps of one percent
 _NEAREST = 3  # useful releases to show when none meets the target
