@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from maskmeter import errors, page
-from maskmeter.evidence.schema import CautionFigures
+from maskmeter import errors
+
+if TYPE_CHECKING:
+    from maskmeter import page
+    from maskmeter.evidence.schema import CautionFigures
 
 
 def finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
