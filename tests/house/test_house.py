@@ -248,6 +248,16 @@ def test_importing_maskmeter_loads_nothing_heavy():
     assert run(code).stdout.strip() == "[]"
 
 
+def test_help_waits_for_nothing_that_only_commands_need():
+    code = (
+        "import sys; from click.testing import CliRunner; from maskmeter.cli.main import commands;"
+        "done = CliRunner().invoke(commands, ['--help']);"
+        "print(done.exit_code, [m for m in ('numpy', 'polars', 'scipy') if m in sys.modules])"
+    )
+
+    assert run(code).stdout.strip() == "0 []"
+
+
 def test_reading_and_risk_load_no_scipy_and_no_charts():
     code = (
         "import sys, maskmeter as mm; [getattr(mm, name) for name in mm.__all__];"

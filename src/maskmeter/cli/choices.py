@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,9 @@ from maskmeter.cli.options import (
     with_a_plan,
 )
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress, warn_of
-from maskmeter.plan import Plan
+
+if TYPE_CHECKING:  # --help must not wait for what commands need
+    from maskmeter.plan import Plan
 
 
 @click.command()

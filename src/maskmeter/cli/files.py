@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import to_builtins
@@ -19,9 +19,11 @@ from maskmeter.cli.options import (
 )
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress, warn_of
 from maskmeter.errors import FormatWarning, warn
-from maskmeter.evidence import Pack
-from maskmeter.plan import Plan
 from maskmeter.plurals import counted, plural
+
+if TYPE_CHECKING:  # --help must not wait for what commands need
+    from maskmeter.evidence import Pack
+    from maskmeter.plan import Plan
 
 out_folder = click.option(
     "--out",

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from maskmeter.cli.terminal import finite
-from maskmeter.evidence.provenance import ProvenanceFile
-from maskmeter.plan import Plan, PlanFile, Task
+
+if TYPE_CHECKING:  # --help must not wait for what commands need
+    from maskmeter.evidence.provenance import ProvenanceFile
+    from maskmeter.plan import Plan, PlanFile, Task
 
 Command: TypeAlias = Callable[..., None]
-Check: TypeAlias = Callable[[Plan, int | None], object]
+Check: TypeAlias = "Callable[[Plan, int | None], object]"
 
 
 def _tab(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:

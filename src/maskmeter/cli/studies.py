@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
 from maskmeter.cli.options import SHOWN, with_options
 from maskmeter.cli.terminal import finite, print_files, print_table, print_words, progress
-from maskmeter.studies.demo import Demo
-from maskmeter.studies.paper import Paper
+
+if TYPE_CHECKING:  # --help must not wait for what commands need
+    from maskmeter.studies.demo import Demo
+    from maskmeter.studies.paper import Paper
 
 
 def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[..., None]]:

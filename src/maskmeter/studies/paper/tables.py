@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
@@ -213,6 +212,8 @@ class Study:
 
 
 def _rank(one: Any, other: Any) -> float:
+    from scipy.stats import spearmanr
+
     return float(spearmanr(one, other).statistic)
 
 
