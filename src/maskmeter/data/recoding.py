@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from maskmeter.data.keys import Key, KeySpace
+from maskmeter.data.keys import Key, KeySpace, combined
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
-from maskmeter.data.varying import By, averaged_fraction, mapped
+from maskmeter.data.varying import By, by_cell, mapped
 from maskmeter.types import Integers
 
 
@@ -28,8 +28,7 @@ def recoded_records(data: Microdata, key: Key, group: Integers) -> Microdata:
     codes[:, position] = group[codes[:, position]]
     fraction = data.fraction
     if isinstance(fraction, By) and key.name in fraction.keys:
-        pi = data.inclusion(data.codes)
-        fraction = averaged_fraction(fraction.keys, space=space, codes=codes, pi=pi)
+        fraction = _grouped_fraction(fraction, data, key, group)
     before = data.source_codes
     if before is not None:
         before = before.astype(np.int64)
@@ -42,6 +41,27 @@ def recoded_records(data: Microdata, key: Key, group: Integers) -> Microdata:
         codebook=data.codebook.recode(key.name),
         source_codes=before,
     )
+
+
+def _grouped_fraction(fraction: By[float], data: Microdata, key: Key, group: Integers) -> By[float]:
+    """Return the fraction of each group: records over the units they stand for.
+
+    Where no record tells, it is the mean of what was declared.
+    """
+    own = data.space.project(fraction.keys)
+    table, values = fraction.strata(data.space)
+    pi = np.array(values)[table].ravel()
+    columns = [data.space.index(name) for name in own.names]
+    records = np.bincount(combined(data.codes, columns, own.sizes), minlength=own.size)
+    cells = own.codes(np.arange(own.size)).astype(np.int64)
+    place = own.index(key.name)
+    cells[:, place] = group[cells[:, place]]
+    coarse = with_key(own, key)
+    number = coarse.number(cells)
+    held = np.where(np.bincount(number, records, coarse.size)[number] > 0, records, pi)
+    share = np.bincount(number, held, coarse.size) / np.bincount(number, held / pi, coarse.size)
+    every = coarse.codes(np.arange(coarse.size))
+    return by_cell(coarse, every, share.tolist(), otherwise=float(pi.mean()))
 
 
 def recoded_counts(table: KeyTable, key: Key, group: Integers) -> KeyTable:

@@ -92,7 +92,8 @@ class Codebook:
         Variable(name='age', label='Age', ...measure='ordinal', tagged=False)
         """
         fresh = Variable(name, self[name].label, values, measure="ordinal")
-        variables = tuple(fresh if one.name == name else one for one in self.variables)
+        known = {one.name: one for one in self.variables} | {name: fresh}
+        variables = tuple(known.values())
         said = f"Column {name!r} was recoded and loses its missing-value declarations."
         left_out = (
             (*self.left_out, said) if self[name].missing or self[name].tagged else self.left_out

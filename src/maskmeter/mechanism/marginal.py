@@ -18,22 +18,14 @@ _LARGEST = 1000  # combinations of keys that are taken to move together
 
 
 def marginal_factors(
-    factors: Sequence[Factor],
-    space: KeySpace,
-    view: KeySpace,
-    *,
-    true: Codes,
-    weights: Array | None,
-    groups: Mapping[str, Integers],
+    factors: Sequence[Factor], space: KeySpace, names: Sequence[str], known: Records
 ) -> tuple[Factor, ...]:
-    """Return the factors that someone sees who knows some of the keys only, or groups of them.
+    """Return the factors that someone sees who knows some of the keys only.
 
-    `view` has the keys that are known; `groups` has the code there of each code here for those
-    that are coarser. Where a matrix depends on keys that are not known, or changes such keys too,
-    its rows are averaged over the records of the file: what someone who does not know those keys
-    would expect. The average is taken within groups of the known keys that tell most about the
-    unknown ones, as far as the records allow; keys that change by the same unknown key are taken
-    together.
+    Where a matrix depends on keys that are not among them, or changes such keys too, its rows are
+    averaged over the records: what someone who does not know those keys would expect. The average
+    is taken within groups of the known keys that tell most about the unknown ones, as far as the
+    records allow; keys that change by the same unknown key are taken together.
 
     >>> import maskmeter as mm
     >>> space = mm.KeySpace([mm.Key("lad", ["a", "b"]), mm.Key("sex", ["f", "m"])])
@@ -42,24 +34,37 @@ def marginal_factors(
     >>> swap.on(space).marginal(["lad"], true=records).factors[0].P[0].tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
-    known = [space.index(name) for name in view.names]
-    place = {column: position for position, column in enumerate(known)}
-    coarse = {space.index(name): group for name, group in groups.items() if name in view.names}
+    columns = [space.index(name) for name in names]
+    place = {column: position for position, column in enumerate(columns)}
     kept, hidden = [], []
     for one in factors:
-        if one.needed <= set(known) - set(coarse):
-            columns, by = (tuple(place[c] for c in part) for part in (one.columns, one.by))
-            kept.append(replace(one, columns=columns, by=by))
-        elif set(one.columns) & set(known):
-            hidden.append(_KnownPart.of(one, place, coarse, true))
+        if one.needed <= set(columns):
+            moved, by = (tuple(place[c] for c in part) for part in (one.columns, one.by))
+            kept.append(replace(one, columns=moved, by=by))
+        elif set(one.columns) & set(columns):
+            hidden.append(_KnownPart.of(one, place, known.true))
     changed = {c for one in factors for c in one.columns}
     seen = _Seen(
-        view,
-        np.stack([coarse[c][true[:, c]] if c in coarse else true[:, c] for c in known], axis=1),
-        np.ones(len(true)) if weights is None else weights,
-        tuple(place[c] for c in known if c not in changed),
+        space.project(names),
+        replace(known, true=known.true[:, columns]),
+        tuple(place[c] for c in columns if c not in changed),
     )
     return (*kept, *(_averaged(parts, seen) for parts in _sharing(hidden)))
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records to average over: true codes, their weights, and how many units each row stands for."""
+
+    true: Codes
+    weights: Array
+    times: Array
+
+    @classmethod
+    def of(cls, true: Codes, weights: Array | None = None, times: Array | None = None) -> Records:
+        """Return records; rows of a population stand for `times` units each."""
+        number = np.ones(len(true)) if times is None else np.asarray(times, dtype=np.float64)
+        return cls(true, number if weights is None else weights, number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,48 +72,40 @@ class _Seen:
     """Records with the keys that are known; `steady` are the positions of those that never change."""
 
     space: KeySpace
-    true: Codes
-    weights: Array
+    records: Records
     steady: tuple[int, ...]
 
     def number(self, columns: Sequence[int]) -> tuple[Integers, int]:
         """Return the combination of some keys that each record has, and how many there are."""
         sizes = [self.space.sizes[c] for c in columns]
         if not columns:
-            return np.zeros(len(self.true), dtype=np.int64), 1
-        return combined(self.true, columns, sizes), prod(sizes)
+            return np.zeros(len(self.records.true), dtype=np.int64), 1
+        return combined(self.records.true, columns, sizes), prod(sizes)
 
 
 @dataclass(frozen=True, eq=False)
 class _KnownPart:
-    """A factor of which not all is known."""
+    """A factor of which not all keys are known."""
 
-    inside: tuple[int, ...]  # positions in the view of the keys that it changes
-    unknown: frozenset[int]  # keys it changes or depends on that are not known, or coarser
-    rows: Array  # of all its matrices, summed over what is not told apart
+    inside: tuple[int, ...]  # positions among the known keys of those that it changes
+    unknown: frozenset[int]  # keys it changes or depends on that are not known
+    rows: Array  # of all its matrices, summed over the changed keys that are not known
     row: Integers  # of each record
+    even: Array  # the mean of all rows that a known category may have
 
     @classmethod
-    def of(
-        cls,
-        factor: Factor,
-        place: Mapping[int, int],
-        coarse: Mapping[int, Integers],
-        true: Codes,
-    ) -> _KnownPart:
-        """Return what is known of a factor whose keys have a place in the view."""
-        rows = factor.P.reshape(-1, *factor.sizes)
-        for axis, c in reversed(list(enumerate(factor.columns, start=1))):
-            if c not in place:
-                rows = rows.sum(axis=axis)
-            elif c in coarse:
-                member = np.eye(coarse[c].max() + 1)[coarse[c]]
-                rows = np.moveaxis(np.moveaxis(rows, axis, -1) @ member, -1, axis)
+    def of(cls, factor: Factor, place: Mapping[int, int], true: Codes) -> _KnownPart:
+        """Return what is known of a factor; known keys have a place."""
+        hidden = [at for at, c in enumerate(factor.columns) if c not in place]
+        size = prod(n for at, n in enumerate(factor.sizes) if at not in hidden)
+        P = factor.P.reshape(len(factor.P), *factor.sizes, *factor.sizes)
+        P = P.sum(axis=tuple(1 + len(factor.sizes) + at for at in hidden))
         return cls(
             tuple(place[c] for c in factor.columns if c in place),
-            factor.needed - (set(place) - set(coarse)),
-            rows.reshape(len(rows), -1),
+            factor.needed - set(place),
+            P.reshape(len(factor.P) * factor.size, size),
             factor.stratum(true) * factor.size + factor.code(true),
+            P.mean(axis=(0, *(1 + at for at in hidden))).reshape(size, size),
         )
 
 
@@ -135,17 +132,19 @@ def _averaged(parts: list[_KnownPart], seen: _Seen) -> Factor:
     )
     kind = kind.reshape(-1)
     rows = np.ones((len(kinds), 1))
+    even: Array = np.ones((1, 1))
     for position, part in enumerate(parts):
         rows = (rows[:, :, None] * part.rows[kinds[:, position]][:, None, :]).reshape(
             len(kinds), -1
         )
+        even = np.kron(even, part.even).astype(np.float64)
     by = _telling(seen, inside, kind)
     group, groups = seen.number(by)
-    P = _means(rows, kind, group * size + own, groups * size, seen.weights)
-    # Groups without such a record take the average of all, and a category that no record has
-    # stays as it is, as it does in every step.
-    overall = _means(rows, kind, own, size, seen.weights)
-    overall = np.where(np.isnan(overall), np.eye(size), overall)
+    weights = seen.records.weights
+    P = _means(rows, kind, group * size + own, groups * size, weights)
+    # Groups without such a record take the average of all, a category without any that of its rows.
+    overall = _means(rows, kind, own, size, weights)
+    overall = np.where(np.isnan(overall), even, overall)
     P = np.where(np.isnan(P), np.tile(overall, (groups, 1)), P).reshape(groups, size, size)
     sizes = [seen.space.sizes[c] for c in by]
     strata = np.full([one + 1 for one in sizes], groups if by else 0)
@@ -176,11 +175,11 @@ def _telling(seen: _Seen, inside: tuple[int, ...], kind: Integers) -> tuple[int,
     There are no more of them than the number of records allows.
     """
     chosen: list[int] = []
-    rest = list(seen.steady)
+    rest, total = list(seen.steady), seen.records.times.sum()
     while rest:
         beside = (*inside, *chosen)
         ranked = sorted(rest, key=lambda c: -_information(seen, (*beside, c), kind))
-        fits = [c for c in ranked if seen.number((*chosen, c))[1] * _RECORDS <= len(seen.true)]
+        fits = [c for c in ranked if seen.number((*chosen, c))[1] * _RECORDS <= total]
         if not fits:
             break
         chosen.append(fits[0])
@@ -194,8 +193,10 @@ def _information(seen: _Seen, columns: tuple[int, ...], kind: Integers) -> float
     What chance alone would give is taken off (Miller and Madow).
     """
     at = np.unique(seen.number(columns)[0], return_inverse=True)[1].reshape(-1)
-    cells, joint = np.unique(np.column_stack([at, kind]), axis=0, return_counts=True)
-    n, of_at, of_kind = len(kind), np.bincount(at), np.bincount(kind)
-    p, apart = joint / n, of_at[cells[:, 0]] / n * of_kind[cells[:, 1]] / n
+    times = seen.records.times
+    cells, pair = np.unique(np.column_stack([at, kind]), axis=0, return_inverse=True)
+    n, of_at, of_kind = times.sum(), np.bincount(at, times), np.bincount(kind, times)
+    p = np.bincount(pair.reshape(-1), times) / n
+    apart = of_at[cells[:, 0]] / n * of_kind[cells[:, 1]] / n
     by_chance = (len(cells) - len(of_at) - len(of_kind) + 1) / (2 * n)
     return float((p * np.log(p / apart)).sum() - by_chance)

@@ -19,7 +19,8 @@ from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, mapped
 from maskmeter.errors import InputError, MatrixError
 from maskmeter.mechanism.factor import Crossed, Declared, Factor, followed
-from maskmeter.mechanism.marginal import marginal_factors
+from maskmeter.mechanism.grouping import grouped_factor
+from maskmeter.mechanism.marginal import Records, marginal_factors
 from maskmeter.mechanism.matrix import Matrix, as_matrix
 from maskmeter.streams import RandomSource, seed_of, uniforms
 from maskmeter.types import Array, Integers
@@ -107,13 +108,21 @@ class Mechanism:
         return replace(self, factors=factors)
 
     def marginal(
-        self, names: Sequence[str], *, true: Codes, weights: Array | None = None
+        self,
+        names: Sequence[str],
+        *,
+        true: Codes,
+        weights: Array | None = None,
+        times: Array | None = None,
     ) -> Mechanism:
         """Return the misclassification of some keys, as those who know only these would expect it.
 
-        What depends on other keys is averaged over the records whose codes are `true`.
+        What depends on other keys is averaged over the records whose codes are `true`; rows that
+        stand for several units each are counted `times`.
         """
-        return self._seen_in(self.space.project(names), {}, true, weights)
+        records = Records.of(true, weights, times)
+        factors = marginal_factors(self.factors, self.space, names, records)
+        return replace(self, space=self.space.project(names), factors=factors)
 
     def coarsened(
         self,
@@ -128,15 +137,13 @@ class Mechanism:
         `groups` has the group of each category. Rows of categories in one group are averaged over
         the records whose codes are `true`.
         """
-        return self._seen_in(space, groups, true, weights)
-
-    def _seen_in(
-        self, view: KeySpace, groups: Mapping[str, Integers], true: Codes, weights: Array | None
-    ) -> Mechanism:
-        factors = marginal_factors(
-            self.factors, self.space, view, true=true, weights=weights, groups=groups
+        coarse = {self.space.index(name): group for name, group in groups.items()}
+        known = np.ones(len(true)) if weights is None else weights
+        factors = tuple(
+            grouped_factor(one, self.space, coarse, true=true, weights=known)
+            for one in self.factors
         )
-        return replace(self, space=view, factors=factors)
+        return replace(self, space=space, factors=factors)
 
     def to_frame(self) -> Any:
         """Return a row for each move that can happen: its key, stratum and P[true, released].

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +16,10 @@ from maskmeter.data.keys import Key
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.recoding import recoded_records
 from maskmeter.errors import CategoryError, PerturbationError
+from maskmeter.formats.codebook import Variable
 from maskmeter.formats.numbers import number_in
+from maskmeter.formats.numbers import plain as plain_number
+from maskmeter.formats.statistical import is_tag
 from maskmeter.perturb.entries import StepEntries, category_entry, category_named
 from maskmeter.perturb.release import Release, protect
 from maskmeter.perturb.step import Perturbed, Step, as_crossed, as_label
@@ -111,7 +114,7 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
         if self.bands:
             how = f"bands={list(self.bands)}"
         elif self.top is not None:
-            how = f"top={self.top:g}"
+            how = f"top={_written(self.top)}"
         return f"Recode({self.key!r}, {how}, label={self.label!r})"
 
     @property
@@ -126,7 +129,7 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
         'Recoding of age: values from 85 on are one category.'
         """
         if self.top is not None:
-            how = f"values from {self.top:g} on are one category"
+            how = f"values from {_written(self.top)} on are one category"
         elif self.bands:
             how = f"in {counted(len(self.bands), 'band')}"
         else:
@@ -165,21 +168,22 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
             for member in members:
                 key.code(member)  # refuse one that does not exist
         coarser, group = self.grouping(key, data)
-        return Perturbed(
-            recoded_records(data, coarser, group),
-            recoded_records(truth, coarser, group),
-            groups={self.key: group},
-        )
+        true = recoded_records(truth, coarser, group)
+        recoded = replace(recoded_records(data, coarser, group), fraction=true.fraction)
+        return Perturbed(recoded, true, groups={self.key: group})
 
     def grouping(self, key: Key, sample: Microdata) -> tuple[Key, Integers]:
-        """Return the key of the groups, and the group of each category."""
-        plain = _labels(key, sample)
+        """Return the key of the groups, and the group of each category.
+
+        Codes that the file declares missing are missing, unless they are in a group.
+        """
+        plain = _texts(key, sample)
         if self.groups:
             texts, last = self._by_label(key, plain), []
-        elif self.bands:
-            texts, last = self._by_band(key), band_texts(self.bands)
         else:
-            texts, last = self._from_top(key, plain), [f"{self.top:g}+"]
+            numbers = self._numbers(key, plain)
+            last = band_texts(self.bands) if self.bands else [f"{_written(self.top)}+"]
+            texts = self._by_band(numbers) if self.bands else self._from_top(numbers, plain)
         held = set(texts)
         first = [text for text in dict.fromkeys(texts) if text not in (*last, None)]
         ordered = [*first, *(one for one in last if one in held), *([None] if None in held else ())]
@@ -191,12 +195,13 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
 
     def _by_label(self, key: Key, plain: list[str | None]) -> list[str | None]:
         """Return the label of each category's group, its own text where it is in none."""
-        texts: list[str | None] = list(plain)
+        texts, joined = list(plain), set()
         for label, members in self.groups:
             for member in members:
                 with suppress(CategoryError):  # a population may lack it
-                    texts[key.code(member)] = label
-        kept = {text for text, own in zip(texts, plain, strict=True) if text == own}
+                    joined.add(code := key.code(member))
+                    texts[code] = label
+        kept = {text for code, text in enumerate(texts) if code not in joined}
         if kept & {label for label, _ in self.groups}:
             raise CategoryError(
                 f"A label in `groups` of {self.key!r} is also a category outside its group. Choose"
@@ -204,37 +209,46 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
             )
         return texts
 
-    def _by_band(self, key: Key) -> list[str | None]:
-        """Return the band of each category."""
-        names, numbers = (
-            band_texts(self.bands),
-            [number_in(None if one is None else str(one)) for one in key.categories],
-        )
+    def _numbers(self, key: Key, plain: list[str | None]) -> list[float | None]:
+        """Return the numbers that the categories are, None for missing ones."""
+        numbers = [
+            None if text is None else number_in(str(category))
+            for category, text in zip(key.categories, plain, strict=True)
+        ]
         wrong = sum(
-            one is not None and number is None
-            for one, number in zip(key.categories, numbers, strict=True)
+            text is not None and number is None for text, number in zip(plain, numbers, strict=True)
         )
-        below = sum(number is not None and number < self.bands[0] for number in numbers)
-        if wrong or below:
-            what = f"{plural(wrong, 'is not a number', 'are not numbers')}"
-            under = f"{plural(below, 'is', 'are')} below the first bound"
+        if wrong:
             raise CategoryError(
-                f"{counted(wrong or below, 'category', 'categories')} of {self.key!r}"
-                f" {what if wrong else under}. Use `groups`{'' if wrong else ', or lower the bound'}."
+                f"{counted(wrong, 'category', 'categories')} of {self.key!r}"
+                f" {plural(wrong, 'is not a number', 'are not numbers')}. Use `groups`."
             )
+        return numbers
+
+    def _by_band(self, numbers: list[float | None]) -> list[str | None]:
+        """Return the band of each number."""
+        below = sum(number is not None and number < self.bands[0] for number in numbers)
+        if below:
+            raise CategoryError(
+                f"{counted(below, 'category', 'categories')} of {self.key!r}"
+                f" {plural(below, 'is', 'are')} below the first bound. Lower the bound, or use"
+                " `groups`."
+            )
+        names = band_texts(self.bands)
         return [
             None if number is None else names[np.searchsorted(self.bands, number, "right") - 1]
             for number in numbers
         ]
 
-    def _from_top(self, key: Key, plain: list[str | None]) -> list[str | None]:
+    def _from_top(self, numbers: list[float | None], plain: list[str | None]) -> list[str | None]:
         """Return each category, and one for all from the top code on."""
         top = float(self.top or 0)
-        numbers = [number_in(None if one is None else str(one)) for one in key.categories]
         if not any(number is not None and number >= top for number in numbers):
-            raise CategoryError(f"No category of {self.key!r} reaches {top:g}. Lower `top`.")
+            raise CategoryError(
+                f"No category of {self.key!r} reaches {_written(top)}. Lower `top`."
+            )
         return [
-            f"{top:g}+" if number is not None and number >= top else own
+            f"{_written(top)}+" if number is not None and number >= top else own
             for number, own in zip(numbers, plain, strict=True)
         ]
 
@@ -243,7 +257,7 @@ def _checked_groups(groups: object) -> tuple[tuple[str, tuple[Hashable, ...]], .
     """Return labels with the categories that each joins."""
     listed: Any = list(groups.items()) if isinstance(groups, Mapping) else []
     members = [one for _, group in listed for one in group] if _are_lists(listed) else []
-    if not members:
+    if not members or not all(str(label).strip() for label, _ in listed):
         raise PerturbationError(
             "`groups` must be a dictionary: for each label a list of categories, such as"
             " {'north': ['Leeds', 'York']}."
@@ -257,9 +271,34 @@ def _are_lists(listed: list[tuple[Any, Any]]) -> bool:
     return bool(listed) and all(isinstance(group, list | tuple) and group for _, group in listed)
 
 
-def _labels(key: Key, data: Microdata) -> list[str | None]:
-    """Return the categories as texts, by their value labels where these tell them apart."""
-    named = [None if one is None else data.value_label(key.name, one) for one in key.categories]
-    if len(set(named)) == len(named):
-        return named
-    return [None if one is None else str(one) for one in key.categories]
+def _texts(key: Key, sample: Microdata) -> list[str | None]:
+    """Return the categories as texts, by their value labels where all labels differ.
+
+    What the file declares missing is None, and so are its extended missing values.
+    """
+    variable = sample.codebook[key.name]
+    labels = list(variable.value_labels.values())
+    named = variable.value_labels if len(set(labels)) == len(labels) else {}
+    others = [str(one) for one in key.categories if one is not None and not is_tag(one)]
+    tagged = all(number_in(text) is not None for text in others)  # ".a" beside numbers
+    return [
+        None
+        if _is_missing(one, variable) or (tagged and is_tag(one))
+        else named.get(one) or _written(one)
+        for one in key.categories
+    ]
+
+
+def _is_missing(category: Hashable, variable: Variable) -> bool:
+    if category is None:
+        return True
+    number = number_in(str(category))
+    return number is not None and any(
+        not isinstance(low, str) and not isinstance(high, str) and low <= number <= high
+        for low, high in variable.missing
+    )
+
+
+def _written(value: object) -> str:
+    """Return a value as text: 1.0 as 1, for a population may store it so."""
+    return str(plain_number(value))

@@ -68,6 +68,7 @@ class Release(InWords):
     truth: Microdata = None  # type: ignore[assignment] # the original, if nothing else is given
     groups: Mapping[str, Integers] = field(default_factory=dict)
     kept: Integers | None = None
+    recodes: tuple[Step, ...] = ()  # steps that made keys coarser
 
     def __post_init__(self) -> None:
         """Put the misclassification on the file's keys, and check that it fits the moves."""
@@ -125,7 +126,7 @@ class Release(InWords):
     def __repr__(self) -> str:
         """Return sizes and names: no record is shown."""
         return (
-            f"Release({counted(len(self.original), 'record')}, {int(self.changed.sum()):,} changed,"
+            f"Release({counted(len(self.released), 'record')}, {int(self.changed.sum()):,} changed,"
             f" {self.mechanism!r})"
         )
 
@@ -151,7 +152,7 @@ class Release(InWords):
     def recoded(self, counts: KeyTable) -> KeyTable:
         """Return population counts of the original categories by the released ones."""
         sample = self.original
-        for step in () if self.provenance is None else self.provenance.steps:
+        for step in self.recodes:
             counts, sample = step.recoded_counts(counts, sample), step.recoded(sample)
         return counts
 
@@ -181,9 +182,8 @@ class Release(InWords):
         """Yield the keys, the records that each step changed, and the sizes of cells."""
         yield facts(("keys (categories)", self.original.space.in_words))
         if self.changed_by_step:
-            records = max(len(self.original), 1)
-            rows = ((step, f"{n:,} ({n / records:.1%})") for step, n in self.changed_by_step)
-            yield Table("", ("step", "records changed"), tuple(rows))
+            rows = tuple((step, f"{number:,}") for step, number in self.changed_by_step)
+            yield Table("", ("step", "records changed or left out"), rows)
         yield cell_table({f"{name} records": one for name, one in self._cell_sizes.items()})
 
     @property
@@ -238,9 +238,18 @@ class Release(InWords):
         """
         names = self.original.space.chosen(names)
         truth = self.truth.project(names)
+        known = tuple(step for step in self.recodes if set(step.altered_keys) <= set(names))
         seen = self.mechanism.marginal(names, true=self.truth.codes, weights=self.truth.weights)
-        released = truth.with_codes(self.released.project(names).codes)
-        return Release(truth, released, seen, cautions=self.cautions)
+        return Release(
+            self.original.project(names),
+            truth.with_codes(self.released.project(names).codes),
+            seen,
+            cautions=self.cautions,
+            truth=truth,
+            groups={name: group for name, group in self.groups.items() if name in names},
+            kept=self.kept,
+            recodes=known,
+        )
 
     def write(self, path: str | Path) -> None:
         """Write the released file: the user's own columns, with only the perturbed keys changed.
@@ -275,6 +284,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     steps = _checked_steps(steps)
     seed = seed_of(rng)
     current, truth, kept = data, data, np.arange(len(data))
+    recodes: tuple[Step, ...] = ()
     mechanism, groups = Mechanism(data.space), dict[str, Integers]()
     reported: list[Rate] = []
     cautions: list[Caution] = []
@@ -290,6 +300,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
             name: group[groups[name]] if name in groups else group
             for name, group in done.groups.items()
         }
+        recodes += (step,) if done.groups else ()
         kept = kept if done.rows is None else kept[done.rows]
         reported += done.rates
         cautions += done.cautions
@@ -305,6 +316,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
         truth,
         groups,
         None if len(kept) == len(data) else kept,
+        recodes,
     )
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from maskmeter.data.keys import KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
@@ -107,14 +109,19 @@ class View:
         """How the true keys came to be the released ones: errors, then protection.
 
         Both are composed on all keys before the keys that are not known are averaged out, once and
-        over their joint distribution: what one depends on, the other may have changed.
+        over their joint distribution: what one depends on, the other may have changed. With
+        recording errors that is the distribution of the population where it is known, else that of
+        the records, whose keys are then not quite the true ones.
         """
         whole, truth = self.release.mechanism, self.release.truth
         if self.errors is not None:
             whole = self._recording.then(whole)
         if self.keys == truth.space.names:
             return whole
-        return whole.marginal(self.keys, true=truth.codes, weights=truth.weights)
+        counts = self._all_counts if self.errors is not None else None
+        if counts is None:
+            return whole.marginal(self.keys, true=truth.codes, weights=truth.weights)
+        return whole.marginal(self.keys, true=counts.codes, times=counts.counts.astype(np.float64))
 
     @property
     def _recording(self) -> Mechanism:
@@ -123,9 +130,18 @@ class View:
         errors = as_mechanism(self.errors, original.space)
         if not release.groups:
             return errors
-        return errors.coarsened(
-            release.truth.space, release.groups, true=original.codes, weights=original.weights
-        )
+        counts = None if self.counts is None else _held_by(self.counts, original.space)
+        true, weights = original.codes, original.weights
+        if counts is not None:
+            true, weights = counts.codes, counts.counts.astype(np.float64)
+        return errors.coarsened(release.truth.space, release.groups, true=true, weights=weights)
+
+    @property
+    def _all_counts(self) -> KeyTable | None:
+        """Population counts of all keys of the release, if they are known."""
+        if self.counts is None:
+            return None
+        return _held_by(self.release.recoded(self.counts), self.release.truth.space)
 
     @cached_property
     def sight(self) -> Sight:
@@ -193,6 +209,15 @@ class View:
     def with_release(self, other: Release) -> View:
         """Return the same keys of another release of the file."""
         return replace(self, release=other)
+
+
+def _held_by(counts: KeyTable, space: KeySpace) -> KeyTable | None:
+    """Return the counts of the cells of a space; None when some of its keys were not counted."""
+    if not set(space.names) <= set(counts.space.names):
+        return None
+    table = counts.onto(space)
+    inside = (table.codes < np.array(space.sizes)).all(axis=1)
+    return KeyTable.of(space, table.codes[inside], counts=table.counts[inside])
 
 
 def views(
