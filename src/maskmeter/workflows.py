@@ -162,6 +162,11 @@ def run_find(
         raise PlanError("The plan has no [target]: give max_share or max_total there.")
     if family is None and not candidates:
         raise PlanError("The plan has nothing to choose from: add a [family] or [[candidate]]s.")
+    if family is not None and task.steps:
+        raise PlanError(
+            "The plan has both a [family] and [[step]]s, which a search would leave out: move them to"
+            " [[family.first]], or remove one of them."
+        )
     if family is not None and task.candidates:
         raise PlanError("The plan has both a [family] and [[candidate]]s: remove one of them.")
     announce(STEPS[2])

@@ -219,3 +219,67 @@ def test_invalid_alternatives_are_rejected():
         mm.Family("lad", first={"bands": []})
     with pytest.raises(mm.MaskmeterError, match="neither `target` nor `within`"):
         mm.Family("lad", "subsample", within=("sex",))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".sav", ".dta", ".xlsx"])
+def test_weights_of_a_subsample_are_written_as_they_count(people, tmp_path, ending):
+    weighted = people.with_columns(w=pl.Series(np.linspace(1, 9, len(people)).round(2)))
+    sample = mm.read(weighted, keys=KEYS, weights="w")
+    release = mm.Subsample(0.25).apply(sample, rng=1)
+    with without_warnings():
+        release.write(tmp_path / f"safe{ending}")
+    again = mm.read(tmp_path / f"safe{ending}", keys=KEYS, weights="w")
+
+    assert again.weights == pytest.approx(release.released.weights)
+    assert again.weights.sum() == pytest.approx(sample.weights.sum(), rel=0.2)
+    kept = weighted["w"].to_numpy()[release.kept]
+    assert again.weights == pytest.approx(kept / 0.25)
+
+
+def test_weights_keep_the_decimal_mark_of_their_file(people, tmp_path):
+    texts = [f"{one:.2f}".replace(".", ",") for one in np.linspace(1, 9, len(people))]
+    people.with_columns(w=pl.Series(texts)).write_csv(tmp_path / "a.csv", separator=";")
+    sample = mm.read(tmp_path / "a.csv", keys=KEYS, weights="w")
+    mm.Subsample(0.5).apply(sample, rng=1).write(tmp_path / "b.csv")
+    text = (tmp_path / "b.csv").read_text(encoding="utf-8").splitlines()[1]
+
+    assert "," in text.split(";")[-1]
+    assert mm.read(tmp_path / "b.csv", keys=KEYS, weights="w").weights.min() >= 2
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".sav", ".csv"])
+def test_declared_categories_of_dropped_records_are_dropped(people, tmp_path, kind, ending):
+    jobs = pl.Series("job", ["cook", "clerk"] * 600).scatter(5, "primeminister")
+    frame = people.with_columns(jobs.cast(pl.Enum(["cook", "primeminister", "clerk"])))
+    given = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[kind]
+    release = mm.Subsample(0.5).apply(mm.read(given, keys=KEYS, fraction=0.1), rng=8)
+    assert 5 not in release.kept
+    with without_warnings():
+        release.write(tmp_path / f"safe{ending}")
+
+    assert b"primeminister" not in (tmp_path / f"safe{ending}").read_bytes()
+    shown = release.to_frame()
+    assert "primeminister" not in repr(pl.DataFrame(shown).schema)
+    if kind == "pandas":
+        assert list(shown["job"].cat.categories) == ["cook", "clerk"]
+
+
+def test_recoded_keys_of_files_without_labels_are_labelled_in_formats_that_have_them(
+    people, tmp_path
+):
+    release = mm.Recode("age", top=80).apply(mm.read(people, keys=KEYS, fraction=0.1))
+    for ending in (".sav", ".dta"):
+        release.write(tmp_path / f"safe{ending}")
+        again = mm.read(tmp_path / f"safe{ending}", keys=KEYS)
+        assert shown(again, "age") == shown(release.released, "age")
+
+
+def test_a_report_on_a_recode_or_a_subsample_does_not_say_that_nothing_changed(people):
+    sample = mm.read(people, keys=KEYS, fraction=0.1)
+    with without_warnings():
+        for step in (mm.Recode("age", bands=[0, 40]), mm.Subsample(0.5)):
+            found = mm.assess(step.apply(sample, rng=1), drop_one=False)
+            assert "No record was changed" not in found.summary()
+        still = mm.assess(mm.Swap("lad", rate=0.0).apply(sample, rng=1), drop_one=False)
+    assert "No record was changed" in still.summary()

@@ -140,6 +140,48 @@ def replace_values(column: nw.Series[Any], one: Replacement) -> nw.Series[Any]:
     )
 
 
+def without_unused(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return the same records, without declared categories that none of them has.
+
+    Of records that were left out, nothing may stay.
+
+    >>> people = pl.DataFrame({"job": ["cook"]}, schema={"job": pl.Enum(["cook", "king"])})
+    >>> without_unused(nw.from_native(people)).schema["job"]
+    Enum(categories=['cook'])
+    """
+    return frame.with_columns(*(_used(frame[name]) for name in frame.columns))
+
+
+def _used(column: nw.Series[Any]) -> nw.Series[Any]:
+    native = column.to_native()
+    if isinstance(native, pl.Series) and isinstance(native.dtype, pl.Enum):
+        held = set(native.unique().to_list())
+        made = native.cast(pl.Enum([one for one in native.dtype.categories if one in held]))
+    elif column.implementation.is_pandas() and hasattr(native, "cat"):
+        made = native.cat.remove_unused_categories()
+    elif column.implementation.is_pyarrow() and hasattr(native.type, "ordered"):
+        made = _used_dictionary(native)
+    else:
+        return column
+    return nw.from_native(made, series_only=True).alias(column.name)
+
+
+def _used_dictionary(column: Any) -> Any:
+    """Return an Arrow column whose dictionary has the values that occur, in their order."""
+    arrow = import_module("pyarrow")
+    whole = column.unify_dictionaries().combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, arrow.ChunkedArray) else whole
+    used = whole.indices.drop_null().unique().sort()
+    places = {code: place for place, code in enumerate(used.to_pylist())}
+    codes = [None if code is None else places[code] for code in whole.indices.to_pylist()]
+    made = arrow.DictionaryArray.from_arrays(
+        arrow.array(codes, type=whole.type.index_type),
+        whole.dictionary.take(used),
+        ordered=whole.type.ordered,
+    )
+    return arrow.chunked_array([made])
+
+
 def new_categories(
     name: str, categories: Sequence[Hashable], *, like: nw.Series[Any] | nw.DataFrame[Any]
 ) -> nw.Series[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +14,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import check_fraction, locked, shown
-from maskmeter.data.frames import POLARS, Column, FrameKind, as_kind, decode, new_frame
+from maskmeter.data.frames import (
+    POLARS,
+    Column,
+    FrameKind,
+    as_kind,
+    decode,
+    new_frame,
+    without_unused,
+)
 from maskmeter.data.keys import Codes, InCells, KeySpace, check_codes
 from maskmeter.data.numeric import check_weights
 from maskmeter.data.source import Source, file_hash
@@ -294,7 +302,8 @@ class Microdata(InCells):
             return decode(self.space, self.codes if rows is None else self.codes[rows])
         names = self.source.names if rows is None and self.whole else self.space.names
         held = self.rows if rows is None else rows if self.rows is None else self.rows[rows]
-        return self.source.records(self._replacements(rows), rows=held, names=names)
+        found = self.source.records(self._replacements(rows), rows=held, names=names)
+        return found if rows is not None or self.rows is None else without_unused(found)
 
     def write(self, path: str | Path) -> None:
         """Write the user's columns with the key values held here, in the format of the ending.
@@ -312,7 +321,7 @@ class Microdata(InCells):
         """Return the columns of the keys, of all records or some."""
         codes = self.codes if rows is None else self.codes[rows]
         before = self.codes if self.source_codes is None else self.source_codes
-        return [
+        keys = [
             Replacement(
                 key.name,
                 codes[:, position].astype(np.int64),
@@ -322,6 +331,22 @@ class Microdata(InCells):
             )
             for position, key in enumerate(self.space.keys)
         ]
+        return keys if rows is not None or self.rows is None else [*keys, *self._new_weights()]
+
+    def _new_weights(self) -> Iterator[Replacement]:
+        """Yield the column of weights, which are others when not all records are held."""
+        name = dict(self.reading).get("weights")
+        if name is None or self.weights is None or self.source is None or not self.whole:
+            return
+        column = self.source.columns([name])[name]
+        values, codes = np.unique(self.weights, return_inverse=True)
+        before = np.zeros(len(column), dtype=np.int64)
+        before[self.rows] = codes
+        listed: tuple[Hashable, ...] = tuple(values.tolist())
+        if column.dtype == nw.String:  # as in delimited text, with the decimal mark of the file
+            comma = any("," in text for text in column.drop_nulls().unique().to_list())
+            listed = tuple(str(one).replace(".", ",") if comma else str(one) for one in listed)
+        yield Replacement(name, codes.astype(np.int64), listed, before, recoded=True)
 
     def fingerprint(self) -> str:
         """Return a hash of the file the records came from, or of their keys if it was a frame."""

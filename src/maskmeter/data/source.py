@@ -24,6 +24,7 @@ from maskmeter.data.frames import (
     distinct,
     encode_column,
     replace_values,
+    without_unused,
 )
 from maskmeter.errors import (
     ColumnNotFoundError,
@@ -181,13 +182,14 @@ class Source:
         replacements = [one.labelled() if labelled else one for one in replacements]
         book = self.codebook
         for one in replacements:
-            if one.recoded:
+            if one.recoded and (one.labels or isinstance(one.values[0], str)):
                 book = book.recode(one.column, tuple(zip(one.values, one.labels, strict=False)))
         with whole(target) as unfinished:
             if self._copied(unfinished, replacements, rows):
                 left = book.left_out
             else:
                 frame = self.records(replacements, rows=rows)
+                frame = frame if rows is None else without_unused(frame)
                 left = formats.write(frame, unfinished, book, source=self.path)
         if left:
             message = f"Writing {target.name!r} loses information. {' '.join(left)}"

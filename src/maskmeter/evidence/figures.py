@@ -81,7 +81,8 @@ def figures(found: Findings) -> Figures:
         target=_target(found),
         steps=() if release is None else step_figures(release),
         groups=() if release is None else _groups(release),
-        changed=None if release is None else float(release.changed.mean()),
+        changed=_changed(found.data),
+        left_out=None if found.data.kept is None else found.data.left_out,
         cautions=_cautions((*found.about_file, *found.private)),
         mean_loss=found.loss,
         loss=tuple(_loss(one, data) for one in found.tables),
@@ -95,6 +96,13 @@ def figures(found: Findings) -> Figures:
         not_assessed=NOT_ASSESSED,
     )
     return msgspec.structs.replace(known, verdict=verdict(known))
+
+
+def _changed(release: Release) -> float | None:
+    """Return the share of records with a changed value; None if all that was done is something else."""
+    share = float(release.changed.mean())
+    otherwise = bool(release.groups) or release.kept is not None
+    return None if not release.mechanism.factors or (otherwise and not share) else share
 
 
 def key_figures(data: Microdata) -> tuple[KeyFigures, ...]:

@@ -51,6 +51,8 @@ def _facts(figures: Figures) -> Iterator[Fact]:
         yield Fact("Target", f"at most {most}", target.words)
     if figures.changed is not None:
         yield Fact("Records changed", share_changed(figures), f"of {figures.records:,}")
+    if figures.left_out is not None:
+        yield Fact("Records left out", percent(figures.left_out), "of the original records")
     if figures.mean_loss is not None:
         tables = figures.map.tables if figures.map and figures.chosen else figures.loss
         over = f"mean over {counted(len(tables), 'table')}" if tables else "mean over tables"

@@ -106,6 +106,9 @@ def redact(figures: Figures, policy: Policy) -> Figures:
         steps=tuple(_step(one, policy) for one in figures.steps),
         groups=(),
         changed=_changed(figures, policy),
+        left_out=None
+        if figures.left_out is None or not policy.rates
+        else policy.share(figures.left_out, figures.records),
         cautions=_cautions(figures.cautions),
         mean_loss=None if loss is None else policy.loss(loss, figures.records),
         loss=(),

@@ -218,6 +218,7 @@ class Option(_Part, frozen=True):
 
     label: str
     changed: float
+    left_out: float
     risk: float
     risk_sd: float
     share: float
@@ -262,7 +263,8 @@ class Figures(_Part, frozen=True):
     target: TargetFigures | None
     steps: tuple[StepFigures, ...]
     groups: tuple[GroupFigures, ...]
-    changed: float | None
+    changed: float | None  # None where keys are only recoded, or records left out
+    left_out: float | None  # None where all records are released
     cautions: tuple[CautionFigures, ...]  # about the file or its release
     mean_loss: float | None
     loss: tuple[LossFigures, ...]

@@ -63,7 +63,13 @@ class Replacement:
         ((1, 2), ('0-15', '16+'))
         """
         texts = [value for value in self.values if value is not None]
-        if not self.recoded or self.labels or self.values[: len(texts)] != tuple(texts):
+        worded = all(isinstance(text, str) for text in texts)
+        if (
+            not self.recoded
+            or not worded
+            or self.labels
+            or self.values[: len(texts)] != tuple(texts)
+        ):
             return self
         missing = (None,) * (len(self.values) - len(texts))
         codes = (*range(1, len(texts) + 1), *missing)

@@ -41,9 +41,14 @@ def chosen_file(data: BothFiles | Microdata, counts: Counts) -> Microdata:
     check_choice(counts, Counts, name="counts")
     chosen: Any = getattr(data, counts, data)
     check_microdata(chosen)
-    if not len(chosen):
-        raise InputError("The file has no records to fit a model to.")
+    check_records(chosen)
     return chosen  # type: ignore[no-any-return]
+
+
+def check_records(data: Microdata) -> None:
+    """Refuse a file without records."""
+    if not len(data):
+        raise InputError("The file has no records to fit a model to.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

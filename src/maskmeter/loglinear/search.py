@@ -30,7 +30,14 @@ from maskmeter.loglinear.averaging import (
 from maskmeter.loglinear.components import junction_tree
 from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size, fit_means
 from maskmeter.loglinear.model import LogLinear
-from maskmeter.loglinear.observed import BothFiles, Counts, Observed, chosen_file, parts_of
+from maskmeter.loglinear.observed import (
+    BothFiles,
+    Counts,
+    Observed,
+    check_records,
+    chosen_file,
+    parts_of,
+)
 from maskmeter.loglinear.terms import Term, generating_class, spell
 
 OnStep: TypeAlias = Callable[[PathStep], object]
@@ -101,6 +108,7 @@ def search_models(
     progress: OnStep | None = None,
 ) -> LogLinearSearch:
     """Return what a search finds, without warnings: its cautions belong to the caller's result."""
+    check_records(data)
     search = _ScoreSearch if method == "score" else _ForwardSearch
     return search(data, Observed.of(data), enough, most_terms, progress or (lambda _: None)).run()
 

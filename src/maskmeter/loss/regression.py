@@ -198,7 +198,8 @@ def _designs(
         if variable.spread is not None:
             categories = release.released.space[name].categories
             before = variable.spread.argmax(axis=0)[before]
-        for code, category in enumerate(categories[1:], start=1):
+        present = np.unique(np.concatenate([before, variable.after]))
+        for code, category in [(code, categories[code]) for code in present[1:]]:
             names.append(f"{name}: {category}")
             pair = (before == code, variable.after == code)
             columns.append((pair[0].astype(np.float64), pair[1].astype(np.float64)))

@@ -53,8 +53,9 @@ class VariableChange:
             after, changed = before if release.kept is None else before[release.kept], 0.0
         group = release.groups.get(name)
         held = np.bincount(before, minlength=len(categories)) > 0
-        if group is None:
-            held[after] = True
+        released = np.zeros(len(categories) if group is None else int(group.max()) + 1, dtype=bool)
+        released[after] = True
+        held |= released if group is None else released[group]
         kept = tuple(category for category, on in zip(categories, held, strict=True) if on)
         place = np.cumsum(held) - 1
         found = cls(
@@ -67,7 +68,7 @@ class VariableChange:
             changed=changed,
         )
         if group is not None:
-            found = replace(found, spread=_shares(found.margins()[0], group[held]))
+            found = replace(found, spread=_shares(found.margins()[0], group[held], len(released)))
         return found if release.kept is None else replace(found, scale=found.upscaling)
 
     def __repr__(self) -> str:
@@ -103,9 +104,13 @@ class VariableChange:
         return _counts(self.before, self.size, self.weights), self.scale * after
 
 
-def _shares(margin: Array, group: NDArray[np.integer]) -> Array:
-    """Return the share of each category in the margin of its group, [group, category]."""
-    member = (np.arange(group.max() + 1)[:, None] == group) * margin
+def _shares(margin: Array, group: NDArray[np.integer], groups: int) -> Array:
+    """Return the share of each category in the margin of its group, [group, category].
+
+    The categories of a group that nobody had share evenly.
+    """
+    had = np.bincount(group, margin, groups)[group] > 0
+    member = (np.arange(groups)[:, None] == group) * np.where(had, margin, 1.0)
     shares: Array = member / np.maximum(member.sum(axis=1, keepdims=True), 1e-300)
     return shares
 

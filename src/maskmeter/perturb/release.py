@@ -142,6 +142,11 @@ class Release(InWords):
         return self.provenance is not None or bool(self.mechanism.factors)
 
     @property
+    def left_out(self) -> float:
+        """Share of the original records that are not released."""
+        return 1 - len(self.released) / max(len(self.original), 1)
+
+    @property
     def altered_keys(self) -> tuple[str, ...]:
         """The keys that steps were to change, or in which some record differs from the truth."""
         steps = () if self.provenance is None else self.provenance.steps

@@ -12,7 +12,7 @@ import numpy as np
 from maskmeter.data.keys import KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
-from maskmeter.errors import InputError
+from maskmeter.errors import ColumnNotFoundError, InputError
 from maskmeter.loglinear import LogLinear, LogLinearSearch
 from maskmeter.loglinear.search import search_models
 from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
@@ -200,11 +200,14 @@ class View:
 
     def without(self, key: str) -> View:
         """Return the view of an intruder who does not know one of the keys."""
+        if key not in self.keys:
+            raise ColumnNotFoundError(key, self.keys, what="known key")
         return self.through([name for name in self.keys if name != key])
 
-    def through(self, keys: Sequence[str]) -> View:
-        """Return the view of the same file through other keys."""
-        return replace(self, keys=tuple(keys))
+    def through(self, keys: str | Sequence[str]) -> View:
+        """Return the view of the same file through other keys: a list, or text such as "a,b"."""
+        names = self.release.truth.space.project(keys).names
+        return replace(self, keys=names)
 
     def with_release(self, other: Release) -> View:
         """Return the same keys of another release of the file."""

@@ -70,7 +70,8 @@ class Point:
     """
 
     label: str
-    changed: float
+    changed: float  # share of the released records
+    left_out: float  # share of the original records
     risk: float
     risk_sd: float
     share: float
@@ -87,6 +88,7 @@ class Point:
         return cls(
             label,
             changed=float(np.mean([trial.release.changed.mean() for trial in trials])),
+            left_out=float(np.mean([trial.release.left_out for trial in trials])),
             risk=float(risk.mean()),
             risk_sd=_spread(risk),
             share=float(np.mean([trial.risk.share for trial in trials])),

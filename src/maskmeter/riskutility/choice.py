@@ -121,13 +121,13 @@ class FoundRelease(InWords):
         point = self.tried[label]
         upper = f", upper end {point.upper:.1f}" if point.upper > point.risk else ""
         return (
-            f"{label} (loss {point.loss:.2f}, {point.changed:.0%} changed, {point.risk:.1f}"
+            f"{label} (loss {point.loss:.2f}, {_altered(point, '')}{point.risk:.1f}"
             f" expected{upper})"
         )
 
     def _figures(self, label: str) -> str:
         point = self.tried[label]
-        changed = "" if label == UNCHANGED else f"{point.changed:.0%} of the records changed, "
+        changed = "" if label == UNCHANGED else _altered(point, " of the records")
         figure = f"{changed}{point.risk:.1f} expected correct matches"
         if point.upper > point.risk:
             figure += f", {point.upper:.1f} at the upper end of the interval"
@@ -299,6 +299,13 @@ class _Search:
             ),
             by_estimate=None if alone is None or alone in meeting else alone.point.label,
         )
+
+
+def _altered(point: Point, of: str) -> str:
+    """Return the shares of records that a release changed and left out."""
+    left_out = f"{point.left_out:.0%}{of} left out, " if point.left_out else ""
+    changed = f"{point.changed:.0%}{of} changed, " if point.changed or not left_out else ""
+    return left_out + changed
 
 
 def _achieved(release: Release) -> float:

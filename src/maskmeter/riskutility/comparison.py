@@ -147,10 +147,11 @@ def map_table(frame: pl.DataFrame, *, measure: str, chosen: str = "") -> Table:
 
     >>> import polars as pl
     >>> one = {"label": "RS20", "risk": 299.21, "upper": 320.0, "share": 0.11, "loss": 4.3}
-    >>> frame = pl.DataFrame([one | {"changed": 0.2, "frontier": True}])
+    >>> frame = pl.DataFrame([one | {"changed": 0.2, "left_out": 0.0, "frontier": True}])
     >>> map_table(frame, measure="raad", chosen="RS20").rows
     (('RS20', '299.2', '320.0', '11.0%', '4.30', '20.0%', 'frontier, chosen'),)
     """
+    leaves_out = bool((frame["left_out"] > 0).any())
     rows = tuple(
         (
             one["label"],
@@ -159,11 +160,13 @@ def map_table(frame: pl.DataFrame, *, measure: str, chosen: str = "") -> Table:
             f"{one['share']:.1%}",
             f"{one['loss']:.2f}",
             f"{one['changed']:.1%}",
+            *([f"{one['left_out']:.1%}"] if leaves_out else []),
             ", ".join(["frontier"] * one["frontier"] + ["chosen"] * (one["label"] == chosen)),
         )
         for one in frame.iter_rows(named=True)
     )
-    head = ("release", "matches", "upper end", "share", "loss", "changed", "mark")
+    left_out = ("left out",) if leaves_out else ()
+    head = ("release", "matches", "upper end", "share", "loss", "changed", *left_out, "mark")
     axis = AXES[measure]
     return Table(f"Expected correct matches and {axis[0].lower()}{axis[1:]}", head, rows)
 

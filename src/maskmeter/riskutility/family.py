@@ -19,6 +19,7 @@ from maskmeter.perturb.step import Step
 Curve: TypeAlias = Callable[[float], list[Step]]
 Alternatives: TypeAlias = Mapping[str, Step | Sequence[Step]]
 
+_ALTERNATIVES = "`first` must be a dictionary of steps, such as {'bands': mm.Recode(...)}."
 _NOTICEABLE = 0.1  # of a rate asked for: a label shows it beside one that differs by more
 
 
@@ -70,6 +71,8 @@ class Family:
             raise InputError(f"`target` must be the name of one key, not {shown(target)}.")
         if target == key:
             raise InputError("`target` must be another key than the one that the release changes.")
+        if first is not None and not isinstance(first, Mapping):
+            raise InputError(_ALTERNATIVES)
         settings = {
             "key": key,
             "methods": chosen,
@@ -123,9 +126,7 @@ class Family:
 def _listed(steps: Step | Sequence[Step]) -> tuple[Step, ...]:
     listed = (steps,) if isinstance(steps, Step) else tuple(steps)
     if not listed or not all(isinstance(one, Step) for one in listed):
-        raise InputError(
-            "`first` must be a dictionary of steps, such as {'bands': mm.Recode(...)}."
-        )
+        raise InputError(_ALTERNATIVES)
     return listed
 
 
