@@ -178,7 +178,10 @@ def test_an_intruder_who_knows_some_keys_sees_what_happens_to_records_one_by_one
     released = protection.draw(recorded, rng=2)
 
     names = ["lad", "age"]
-    seen = errors.then(protection).marginal(names, true=true)
+    sample = mm.Microdata(SPACE, recorded[::40], fraction=0.025)
+    release = mm.Release(sample, sample.with_codes(released[::40]), protection)
+    view = mm.View.of(release, names, counts=mm.KeyTable.of(SPACE, true), errors=errors)
+    seen = view.mechanism
     apart = errors.marginal(names, true=true).then(protection.marginal(names, true=true))
     furthest = {"composed first": 0.0, "averaged first": 0.0}
     for cell in seen.space.codes(np.arange(9)):

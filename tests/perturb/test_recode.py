@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import polars as pl
+import pyreadstat
 import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
@@ -321,3 +322,89 @@ def test_exact_risk_of_all_steps_together_is_that_of_the_definition(world, key, 
             for cell in seen
         ]
         assert found.by_unique == pytest.approx([one or 0 for one in wanted], abs=1e-12)
+
+
+class TestWhatRecodesLeaveAlone:
+    def test_codes_declared_missing_are_missing_unless_they_are_grouped(self, tmp_path):
+        people = pl.DataFrame({"age": [5.0, 20.0, 40.0, 85.0, 99.0] * 20})
+        pyreadstat.write_sav(
+            people,
+            tmp_path / "a.sav",
+            variable_value_labels={"age": {99: "Refused"}},
+            missing_ranges={"age": [99]},
+        )
+        data = mm.read(tmp_path / "a.sav", keys=["age"], fraction=0.1)
+        recoded = {
+            name: mm.Recode("age", **how).apply(data).released.space["age"].categories
+            for name, how in {
+                "bands": {"bands": [0, 30, 65]},
+                "top": {"top": 40},
+                "groups": {"groups": {"young": [5, 20]}},
+                "own": {"groups": {"unknown": [85, 99]}},
+            }.items()
+        }
+
+        assert recoded["bands"] == ("0-29", "30-64", "65+", None)
+        assert recoded["top"] == ("5", "20", "40+", None)
+        assert recoded["groups"] == ("young", "40", "85", None)
+        assert recoded["own"] == ("5", "20", "40", "unknown")
+
+    def test_a_group_may_have_the_name_of_a_member(self, sample):
+        step = mm.Recode("lad", groups={"a": ["a", "b"]})
+
+        assert step.apply(sample).released.space["lad"].categories == ("a", "c", "d", "e", "f")
+        with pytest.raises(mm.MaskmeterError, match="`groups` must be a dictionary"):
+            mm.Recode("lad", groups={" ": ["a", "b"]})
+
+    def test_a_population_may_store_whole_numbers_as_others(self, people, sample):
+        counts = mm.count(people.with_columns(pl.col("age").cast(pl.Float64)), keys=KEYS)
+        release = TOP.apply(sample)
+
+        assert mm.exact_risk(release, counts).total == pytest.approx(
+            mm.exact_risk(release, mm.count(people, keys=KEYS)).total
+        )
+
+    def test_errors_of_what_is_not_joined_keep_their_matrices(self, sample, population):
+        """An error that differs by every age is known for all ages but the two that were joined."""
+        by_age = {age: mm.stay_or_move(2, stay=1 - age / 200) for age in range(90)}
+        errors = mm.Misclassification({"sex": mm.by("age", by_age)})
+        release = mm.Recode("age", groups={"old": [88, 89]}).apply(sample)
+        mechanism = mm.View.of(release, counts=population, errors=errors).mechanism
+        (factor,) = mechanism.factors
+
+        assert factor.by == (2,)
+        for age in range(88):
+            cell = np.array([[0, 0, age]])
+            assert mechanism.stay(cell) == pytest.approx(1 - age / 200)
+        women = population.codes[:, 1] == 0
+        shares = np.bincount(population.codes[women, 2], population.counts[women])[88:]
+        joined = 1 - shares @ np.array([88, 89]) / shares.sum() / 200
+        assert mechanism.stay(np.array([[0, 0, 88]])) == pytest.approx(joined)
+
+    def test_categories_without_records_have_the_matrix_that_was_given(self):
+        space = mm.KeySpace([mm.Key("age", [1, 2, 3, 4]), mm.Key("sex", "fm")])
+        given = np.array([[0.7, 0.1, 0.1, 0.1], [0, 1, 0, 0], [0.2, 0.2, 0.6, 0], [0, 0, 0, 1]])
+        errors = mm.Misclassification({"age": given})
+        data = mm.Microdata(space, [[0, 0], [3, 1]], fraction=0.5)
+        release = mm.Recode("age", groups={"two or three": [2, 3]}).apply(data)
+        (factor,) = mm.View.of(release, errors=errors).mechanism.factors
+
+        assert factor.P[0] == pytest.approx(
+            np.array([[0.7, 0.2, 0.1], [0.1, 0.9, 0], [0, 0, 1]])  # evenly, where nobody is
+        )
+
+    def test_a_loss_may_be_measured_after_moves_into_a_group_that_nobody_had(self):
+        space = mm.KeySpace([mm.Key("lad", "abcd"), mm.Key("sex", "fm")])
+        codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)
+        data = mm.Microdata(space, codes, fraction=0.5)
+        steps = [
+            mm.Recode("lad", groups={"both": ["c", "d"]}),
+            mm.Pram("lad", matrix=mm.stay_or_move(3, stay=0.4), invariant=False),
+        ]
+        release = mm.protect(data, steps, rng=1)
+        before, after = mm.information_loss(release, rows="lad", columns="sex").tables
+
+        assert before.shape == after.shape == (4, 2)
+        assert after.sum() == pytest.approx(before.sum())
+        assert after[2] == pytest.approx(after[3])
+        assert after[2].sum() > 0
