@@ -1,4 +1,4 @@
-"""Bands: what is assessed is what is written."""
+"""Bands: the categories that are assessed are the ones that are written."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def test_numbers_fall_in_the_band_whose_lower_bound_they_reach(kind):
     assert mm.exact_risk(sample, population).total > 0
 
 
-def test_a_band_that_nobody_is_in_is_still_a_category():
+def test_an_empty_band_is_still_a_category():
     sample = mm.read(PEOPLE, keys=["age"], bands={"age": [0, 1, 16, 100]})
 
     assert sample.space["age"].categories == ("0", "1-15", "16-99", "100+")
 
 
-def test_the_bounds_alone_say_what_the_bands_are_called():
+def test_band_names_depend_only_on_the_bounds():
     sample, population = pl.DataFrame({"age": [3, 20, 70]}), pl.DataFrame({"age": [3.5, 20.25, 70]})
     read = mm.read(sample, keys=["age"], bands=BOUNDS)
     counted = mm.count(
@@ -60,13 +60,13 @@ def test_the_bounds_alone_say_what_the_bands_are_called():
 
 
 @pytest.mark.parametrize("action", [mm.read, mm.count])
-def test_an_infinite_number_is_in_no_band(action):
+def test_infinite_numbers_are_rejected(action):
     frame = pl.DataFrame({"age": [3.0, float("inf"), -float("inf")]})
     with pytest.raises(mm.MaskmeterError, match="2 values of 'age' are infinite"):
         action(frame, keys=["age"], bands=BOUNDS, missing="category")
 
 
-def test_bounds_that_are_not_whole_are_said_as_intervals():
+def test_fractional_bounds_are_named_as_intervals():
     frame = pl.DataFrame({"size": [0.5, 2.5, 7.0]})
 
     assert mm.read(frame, keys=["size"], bands={"size": [0, 2.5, 5]}).space["size"].categories == (
@@ -75,7 +75,7 @@ def test_bounds_that_are_not_whole_are_said_as_intervals():
     assert mm.read(frame, keys=["size"], bands={"size": [-1.5, 2.5]}).codes.ravel().tolist() == [0, 1, 1]  # fmt: skip
 
 
-def test_a_delimited_file_holds_the_bands_and_is_else_the_same(tmp_path):
+def test_a_csv_has_the_bands_and_is_otherwise_unchanged(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('sex;"age";w\nf;"3";1,5\nm;70;2,5\nf;"16";1,5\nm;16;2\n', encoding="utf-8")
     sample = mm.read(path, keys=["age", "sex"], weights="w", bands=BOUNDS)
@@ -87,7 +87,7 @@ def test_a_delimited_file_holds_the_bands_and_is_else_the_same(tmp_path):
     assert mm.count(path, keys=["age"], bands=BOUNDS).total == 4
 
 
-def test_a_spss_file_holds_labelled_codes_of_the_bands(tmp_path):
+def test_an_spss_file_has_bands_as_labelled_codes(tmp_path):
     path = write_spss(tmp_path / "a.sav", row_compress=True)
     sample = mm.read(path, keys=["age", "lad"], bands=BOUNDS)
     release = mm.Swap("lad", 0.3).apply(sample, rng=1)
@@ -106,7 +106,7 @@ def test_a_spss_file_holds_labelled_codes_of_the_bands(tmp_path):
     assert {name for name in formats if formats[name] != formats_now[name]} <= {"age"}
 
 
-def test_a_stata_file_does_too_and_its_missing_values_stay_missing(tmp_path):
+def test_a_stata_file_has_bands_as_labelled_codes_and_keeps_missing_values(tmp_path):
     path = write_stata(tmp_path / "a.dta")
     sample = mm.read(path, keys=["lad", "age"], bands={"lad": [1, 3]}, missing="category")
     assert sample.space["lad"].categories == ("1-2", "3+", None)
@@ -119,7 +119,7 @@ def test_a_stata_file_does_too_and_its_missing_values_stay_missing(tmp_path):
     assert values["story"] == found(path)[0]["story"]
 
 
-def test_an_excel_and_a_parquet_file_hold_the_texts(tmp_path):
+def test_excel_and_parquet_files_have_bands_as_text(tmp_path):
     sample = mm.read(PEOPLE, keys=["age"], bands=BOUNDS)
     sample.write(tmp_path / "a.parquet")
     mm.read(PEOPLE, keys=["age"]).write(tmp_path / "a.xlsx")
@@ -131,7 +131,7 @@ def test_an_excel_and_a_parquet_file_hold_the_texts(tmp_path):
     assert [row[0].value for row in sheet.iter_rows(min_row=2)] == texts
 
 
-def test_codes_declared_missing_do_not_fall_in_the_last_band(tmp_path):
+def test_codes_declared_missing_are_not_put_in_the_last_band(tmp_path):
     frame = pl.DataFrame({"age": [5.0, 70.0, 999.0, None]})
     pyreadstat.write_sav(frame, tmp_path / "a.sav", missing_ranges={"age": [999.0]})
     with pytest.raises(mm.MaskmeterError, match="2 of 4 records have no value for 'age'"):
@@ -156,14 +156,14 @@ def test_codes_declared_missing_do_not_fall_in_the_last_band(tmp_path):
         ([0, 1], "must be a dictionary"),
     ],
 )  # fmt: skip
-def test_bands_that_do_not_fit_are_refused_with_counts(action, bands, words):
+def test_invalid_bands_are_rejected(action, bands, words):
     if action is mm.count and "sex" in bands:
         words = "values of 'sex' are not numbers"
     with pytest.raises(mm.MaskmeterError, match=words.replace("(", r"\(")):
         action(PEOPLE, keys=["age", "sex"], bands=bands)
 
 
-def test_a_key_of_very_many_numbers_is_warned_of_and_labelled_codes_are_not(tmp_path):
+def test_a_key_with_many_numbers_warns_unless_they_are_labelled_codes(tmp_path):
     many = pl.DataFrame({"area": range(200), "code": [f"{n:03}" for n in range(200)]})
     for action in (mm.read, mm.count):
         with pytest.warns(mm.MaskmeterWarning, match="'area' has 200 distinct numbers.*bands="):
@@ -186,7 +186,7 @@ def test_pandas_gets_an_ordered_category():
     assert back["age"].dtype.ordered
 
 
-def test_codes_declared_missing_do_not_vanish_in_silence(tmp_path):
+def test_losing_missing_value_declarations_warns(tmp_path):
     age = [20.0 + n % 50 if n % 9 else -9.0 for n in range(90)]
     frame = pl.DataFrame({"age": age, "sex": [1.0 + n % 2 for n in range(90)]})
     pyreadstat.write_sav(frame, tmp_path / "a.sav", missing_ranges={"age": [-9.0]})

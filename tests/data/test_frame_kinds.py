@@ -1,4 +1,4 @@
-"""The frames of every result are of the kind that the caller gave."""
+"""Every result returns frames of the caller's kind."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def made(tmp_path_factory):
 
 
 def values(frame):
-    """Return the columns of a frame of any kind; what is missing is None."""
+    """Return the columns of a frame of any kind, with None for missing values."""
     columns = frame.to_pydict() if isinstance(frame, pa.Table) else {name: frame[name].to_list() for name in frame.columns}  # fmt: skip
     return {name: [None if one != one else one for one in held] for name, held in columns.items()}  # noqa: PLR0124 - NaN
 
 
 @pytest.mark.parametrize("kind", GIVEN)
-def test_every_result_comes_back_in_the_callers_kind_of_frame(kind, made):
+def test_every_result_returns_the_callers_kind_of_frame(kind, made):
     kinds = {name: type(frame) for name, frame in made[kind].items()}
 
     assert kinds == dict.fromkeys(kinds, EXPECTED[kind])
@@ -107,7 +107,7 @@ def test_the_values_do_not_depend_on_the_kind_of_frame(kind, made):
         assert values(frame) == values(made["polars"][name]), name
 
 
-def test_a_frame_of_every_record_has_the_index_of_a_pandas_user():
+def test_a_frame_of_every_record_keeps_the_pandas_index():
     frame = people(300, 4).to_pandas().set_index(pd.Index(range(1_000, 1_300), name="person"))
     with without_warnings():
         found = mm.assess(mm.read(frame, keys=KEYS, fraction=0.05), drop_one=False)

@@ -1,4 +1,4 @@
-"""The frames that come back: of the user's kind, and about the very records they name."""
+"""Returned frames: of the caller's kind, with the index of the records they describe."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def people(request, world):
 
 
 def same_people(frame, people):
-    """Whether each row of a frame has the keys of the person that its index names."""
+    """Return whether each row of a frame has the keys of the person its index names."""
     return frame[KEYS].equals(people.loc[frame.index, KEYS])
 
 
-def test_a_frame_of_uniques_has_the_index_of_these_very_records(people, world):
+def test_a_frame_of_uniques_keeps_the_index_of_those_records(people, world):
     sample = mm.read(people, keys=KEYS, fraction=0.05)
     for risk in (
         mm.exact_risk(sample, world[1]),
@@ -54,7 +54,7 @@ def test_a_frame_of_uniques_has_the_index_of_these_very_records(people, world):
         assert frame.index.names == people.index.names
 
 
-def test_a_released_frame_has_the_index_of_the_original(people):
+def test_a_released_frame_keeps_the_index_of_the_original(people):
     sample = mm.read(people, keys=KEYS, fraction=0.05)
     release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
     for frame in (release.released.to_frame(), release.project(KEYS[:2]).released.to_frame()):
@@ -64,7 +64,7 @@ def test_a_released_frame_has_the_index_of_the_original(people):
         assert moved.tolist() == release.changed.tolist()
 
 
-def test_bands_stay_with_their_records(people):
+def test_a_banded_frame_keeps_the_index(people):
     numbered = people.assign(years=SHUFFLED % 90)
     banded = mm.read(numbered, keys=["years"], bands={"years": [0, 30, 60]}).to_frame()
 
@@ -90,7 +90,7 @@ def test_a_sample_of_a_frame_keeps_the_index(people):
     assert same_people(drawn, people)
 
 
-def test_an_index_that_names_people_twice_does_no_harm(world):
+def test_duplicate_index_labels_do_not_mix_up_records(world):
     people = world[0].to_pandas().set_index(pd.Index(ROWS // 2))
     frame = mm.exact_risk(mm.read(people, keys=KEYS, fraction=0.05), world[1]).to_frame()
 
@@ -106,7 +106,7 @@ def test_records_keep_their_index_when_the_frame_is_changed_later(world):
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pyarrow", "chunked"])
-def test_other_frames_come_back_with_the_same_records(kind, world):
+def test_other_frames_are_returned_with_the_same_records(kind, world):
     people, population = world
     arrow = people.to_arrow()
     given = {
@@ -124,7 +124,7 @@ def test_other_frames_come_back_with_the_same_records(kind, world):
     assert back.select(KEYS).equals(people[back["record"]].select(KEYS))
 
 
-def test_records_that_came_from_no_frame_are_given_as_polars(world):
+def test_records_without_a_source_frame_are_returned_as_polars(world):
     sample = mm.read(world[0], keys=KEYS, fraction=0.05)
     bare = mm.Microdata(sample.space, sample.codes, fraction=0.05)
     frame = mm.exact_risk(bare, world[1]).to_frame()

@@ -15,7 +15,7 @@ KINDS = {"polars": PEOPLE, "pandas": PEOPLE.to_pandas(), "pyarrow": PEOPLE.to_ar
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_frame_reads_alike_and_comes_back_as_it_was(kind):
+def test_every_kind_of_frame_is_read_alike_and_returned_unchanged(kind):
     sample = mm.read(KINDS[kind], keys=["sex", "age"], fraction=0.1)
 
     assert sample.space == mm.KeySpace([mm.Key("sex", ["f", "m"]), mm.Key("age", [2, 10])])
@@ -26,7 +26,7 @@ def test_every_kind_of_frame_reads_alike_and_comes_back_as_it_was(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_changed_codes_show_in_the_frame_and_nothing_else_does(kind):
+def test_a_frame_differs_only_in_the_changed_codes(kind):
     sample = mm.read(KINDS[kind], keys=["age", "sex"])
     changed = sample.with_codes(np.array([[0, 0], [0, 0], [1, 0]])).to_frame()
     frame = pl.DataFrame(changed if kind != "pandas" else changed.to_dict(orient="list"))
@@ -70,7 +70,7 @@ def test_a_csv_may_end_without_a_line_break_or_inside_a_quoted_field(tmp_path):
     assert len(mm.read(path, keys=["a"])) == 2
 
 
-def test_declared_order_is_kept_with_categories_that_nobody_has():
+def test_declared_order_and_empty_categories_are_kept():
     order = ["low", "middle", "high"]
     enum = pl.DataFrame({"k": pl.Series(["high", "low"], dtype=pl.Enum(order))})
     ordered = pd.DataFrame({"k": pd.Categorical(["high", "low"], categories=order, ordered=True)})
@@ -99,7 +99,7 @@ def test_one_and_one_point_zero_are_one_category_and_text_is_not_a_number():
         mm.exact_risk(text, whole)
 
 
-def test_missing_values_become_a_category_when_asked():
+def test_missing_values_can_become_a_category():
     frame = pl.DataFrame({"k": ["b", None, "a"], "x": [1.0, 2.0, float("nan")]})
     sample = mm.read(frame, keys=["k", "x"], missing="category")
 
@@ -131,14 +131,14 @@ def test_weights_in_a_csv_are_parsed(tmp_path):
     assert sample.weights.tolist() == [1.5, 2.0]
 
 
-def test_the_arrays_of_a_sample_cannot_be_changed():
+def test_the_arrays_of_a_sample_are_read_only():
     sample = mm.read(PEOPLE, keys=["sex"])
 
     with pytest.raises(ValueError, match="read-only"):
         sample.codes[0, 0] = 0
 
 
-def test_samples_are_equal_when_keys_and_sampling_are():
+def test_samples_with_equal_keys_and_sampling_are_equal():
     first, second = (mm.read(PEOPLE, keys=["sex"], fraction=0.1) for _ in range(2))
 
     assert first == second
@@ -147,7 +147,7 @@ def test_samples_are_equal_when_keys_and_sampling_are():
     assert first != "a sample"
 
 
-def test_no_record_shows_in_a_repr():
+def test_a_repr_shows_no_record():
     frame = pl.DataFrame({"k": ["secret-a", "secret-b", "secret-b"]})
     sample = mm.read(frame, keys=["k"], fraction=0.5)
     population = mm.count(frame, keys=["k"])
@@ -157,7 +157,7 @@ def test_no_record_shows_in_a_repr():
     assert not any("secret" in repr(one) for one in shown)
 
 
-def test_keys_may_come_from_anything_that_has_them():
+def test_keys_may_be_a_table_a_key_space_or_any_iterable():
     population = mm.count(PEOPLE, keys=(name for name in ["sex", "age"]))
 
     for keys in (population, population.space, iter(["sex", "age"]), population.space.keys):
@@ -177,7 +177,7 @@ def test_keys_may_come_from_anything_that_has_them():
     ],
     ids=lambda column: str(column.dtype),
 )
-def test_the_types_of_pandas_come_back_as_they_were(column):
+def test_pandas_types_are_preserved(column):
     frame = pd.DataFrame({"k": column, "x": [1, 2, 3]})
     sample = mm.read(frame, keys=["k"], missing="category", fraction=0.5)
     population = mm.count(frame, keys=["k"], missing="category")
@@ -196,7 +196,7 @@ def test_the_types_of_pandas_come_back_as_they_were(column):
     ],
     ids=["Enum", "Categorical", "Int8"],
 )
-def test_a_category_that_the_column_cannot_hold_widens_it(frame):
+def test_a_column_is_widened_for_a_category_outside_its_type(frame):
     first, second = list(frame["k"])
     third = "c" if isinstance(first, str) else 300
     sample = mm.read(frame, keys=[mm.Key("k", [first, second, third])])
@@ -248,7 +248,7 @@ def test_columns_of_every_type_can_be_keys(column):
         assert mm.count(source, keys=["k"]).total == 3
 
 
-def test_times_finer_than_a_microsecond_are_refused():
+def test_times_finer_than_a_microsecond_are_rejected():
     frame = pl.DataFrame({"k": pl.Series([1, 2, 3000]).cast(pl.Duration("ns"))})
 
     with pytest.raises(mm.MaskmeterError, match="finer than a microsecond"):

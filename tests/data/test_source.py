@@ -1,4 +1,4 @@
-"""The source behind the records: few passes, only the columns asked for, and copies with new columns."""
+"""The source behind the records: few passes, only the columns needed, and copies with new columns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from maskmeter.data.source import COUNT, Source
 from maskmeter.formats.replacement import Replacement
 
 ENDINGS = [".csv", ".tsv", ".parquet", ".arrow", ".sav", ".zsav", ".dta", ".xpt", ".xlsx"]
-LOST = "zq-lost"  # begins what stands in dropped records only
+LOST = "zq-lost"  # prefix of texts that only dropped records have
 
 
 def people():
-    """Return records of which every third has texts that no other record has."""
+    """Return records; every third has texts that no other record has."""
     rng = np.random.default_rng(2010)
     texts = [f"{LOST}-{row}" if row % 3 == 0 else f"kept-{row}" for row in range(60)]
     return pl.DataFrame(
@@ -38,7 +38,7 @@ def people():
 
 @pytest.fixture
 def passes(monkeypatch):
-    """Return the columns that each pass over a source asks for, as they are asked for."""
+    """Return a list that grows by the columns of each pass over a source."""
     asked = []
     usual = Source.scan
 
@@ -52,7 +52,7 @@ def passes(monkeypatch):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_reading_a_file_asks_for_keys_and_weights_only(ending, tmp_path, passes):
+def test_reading_a_file_loads_only_the_keys(ending, tmp_path, passes):
     mm.read(people(), keys=["k"]).write(tmp_path / f"a{ending}")
     sample = mm.read(tmp_path / f"a{ending}", keys=["k", "place"])
 
@@ -63,7 +63,7 @@ def test_reading_a_file_asks_for_keys_and_weights_only(ending, tmp_path, passes)
     assert passes[1:] == [["k"], ["work"]]
 
 
-def test_a_weighted_file_is_read_in_one_pass(tmp_path, passes):
+def test_keys_and_weights_are_read_in_one_pass(tmp_path, passes):
     people().write_csv(tmp_path / "a.csv")
     mm.read(tmp_path / "a.csv", keys=["k"], weights="w")
 
@@ -71,7 +71,7 @@ def test_a_weighted_file_is_read_in_one_pass(tmp_path, passes):
 
 
 @pytest.mark.parametrize("make", [write_spss, write_stata])
-def test_the_readers_of_statistical_packages_load_no_other_column(make, tmp_path, monkeypatch):
+def test_spss_and_stata_readers_load_only_the_keys(make, tmp_path, monkeypatch):
     path = make(tmp_path / ("a.sav" if make is write_spss else "a.dta"))
     name = "read_sav" if make is write_spss else "read_dta"
     usual, loaded = getattr(pyreadstat, name), []
@@ -88,7 +88,7 @@ def test_the_readers_of_statistical_packages_load_no_other_column(make, tmp_path
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".sav", ".xlsx"])
-def test_all_tables_of_all_candidates_take_one_more_pass(ending, tmp_path, passes):
+def test_the_tables_of_all_candidates_need_at_most_two_more_passes(ending, tmp_path, passes):
     census = mm.bernoulli_sample(mm.synthetic_census(size=20_000), fraction=0.05, rng=1)
     census = census.with_columns(pl.col(pl.Enum).cast(pl.String), income=pl.int_range(pl.len()))
     mm.read(census, keys=["lad"]).write(tmp_path / f"a{ending}")
@@ -102,13 +102,13 @@ def test_all_tables_of_all_candidates_take_one_more_pass(ending, tmp_path, passe
         mm.assess(released)
 
     others = [name for name in census.columns if name not in sample.space.names]
-    assert len(passes) <= 1 + 2  # a table that was asked for may be read before all others
+    assert len(passes) <= 1 + 2  # a requested table may be read before the others
     assert sorted(name for asked in passes[1:] for name in asked) == sorted(others)
     assert "income" not in {name for name, one in sample.source._encoded.items() if one is not None}
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".sav"])
-def test_columns_of_a_file_that_has_changed_are_not_mixed_with_old_records(ending, tmp_path):
+def test_a_file_that_changed_since_reading_is_rejected(ending, tmp_path):
     path = tmp_path / f"a{ending}"
     mm.read(people(), keys=["k"]).write(path)
     sample = mm.read(path, keys=["k"], fraction=0.1)
@@ -119,7 +119,7 @@ def test_columns_of_a_file_that_has_changed_are_not_mixed_with_old_records(endin
     assert not (tmp_path / f"b{ending}").exists()
 
 
-def test_a_frame_that_the_user_changes_later_stays_as_it_was_read():
+def test_later_changes_to_a_frame_do_not_reach_the_sample():
     frame = pd.DataFrame({"k": ["a", "b"] * 10, "n": range(20)})
     sample = mm.read(frame, keys=["k"])
     frame["n"] = 0
@@ -136,7 +136,7 @@ def test_count_gives_each_combination_once():
 
 
 def replacement(frame, name, *, rows=None, turn=True):
-    """Return a column that is turned around, for all records or some."""
+    """Return a column in reverse order, for all records or some."""
     values = tuple(sorted(set(frame[name])))
     before = np.array([values.index(value) for value in frame[name]])
     codes = before[::-1] if turn else before
@@ -144,7 +144,7 @@ def replacement(frame, name, *, rows=None, turn=True):
 
 
 def content(path):
-    """Return the texts that a file holds, also in the dictionaries that go with its columns."""
+    """Return the texts in a file, including the dictionaries of its columns."""
     if path.suffix == ".xlsx":
         with zipfile.ZipFile(path) as parts:
             return b"".join(parts.read(name) for name in parts.namelist())
@@ -159,7 +159,7 @@ def content(path):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("kind", ["frame", "file"])
-def test_a_file_of_some_records_holds_nothing_of_the_others(kind, ending, tmp_path):
+def test_a_file_of_some_records_contains_nothing_of_the_others(kind, ending, tmp_path):
     frame = people()
     mm.read(frame, keys=["k"]).write(tmp_path / f"a{ending}")
     source = Source.of(frame if kind == "frame" else tmp_path / f"a{ending}")
@@ -188,7 +188,7 @@ def test_categories_of_dropped_records_are_dropped_too(ending, tmp_path):
     assert LOST.encode() not in content(tmp_path / f"b{ending}")
 
 
-def test_records_of_a_text_keep_their_bytes_when_others_are_dropped(tmp_path):
+def test_csv_records_keep_their_bytes_when_others_are_dropped(tmp_path):
     (tmp_path / "a.csv").write_bytes(b'k;n\r\n"a";1\r\nb;"2"\r\n"a";3\r\nb;4')
     frame = pl.DataFrame({"k": ["a", "b", "a", "b"]})
     one = replacement(frame, "k", rows=np.array([3, 0]), turn=False)
@@ -198,7 +198,7 @@ def test_records_of_a_text_keep_their_bytes_when_others_are_dropped(tmp_path):
 
 
 def groups(labels=()):
-    """Return the districts of the survey in two groups, turned around."""
+    """Return the districts of the survey in two groups, in reverse order."""
     before = (survey()["lad"].to_numpy() > 4).astype(np.int64)
     values = (1, 2) if labels else ("1 to 4", "5 to 7")
     return Replacement("lad", before[::-1], values, before, recoded=True, labels=labels)
@@ -218,7 +218,7 @@ def test_a_column_with_new_categories_can_be_written(ending, tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".sav", ".dta"])
-def test_labels_of_new_categories_are_written_where_there_are_any(ending, tmp_path):
+def test_labels_of_new_categories_are_written(ending, tmp_path):
     path, one = write_spss(tmp_path / "a.sav"), groups(("North", "South"))
     with pytest.warns(mm.MaskmeterWarning, match="was recoded and loses"):
         Source.of(path).write_with(tmp_path / f"b{ending}", [one])

@@ -29,7 +29,7 @@ def source(request, tmp_path):
     }[request.param]
 
 
-def test_every_engine_counts_alike(source):
+def test_all_engines_give_the_same_counts(source):
     table = mm.count(source, keys=KEYS)
 
     assert table.space.sizes == (2, 2)
@@ -56,7 +56,7 @@ def test_the_rows_of_a_population_are_never_collected(ending, tmp_path, monkeypa
     assert heights == [3]
 
 
-def test_uniques_project_and_lookup():
+def test_uniques_projections_and_lookups_agree_with_the_counts():
     table = mm.count(PEOPLE, keys=KEYS)
 
     assert len(table.uniques()) == 2
@@ -65,16 +65,16 @@ def test_uniques_project_and_lookup():
     assert table.lookup(np.array([[0, 1], [1, 0]])).tolist() == [2, 0]
 
 
-def test_a_table_goes_onto_another_order_of_keys_and_categories():
+def test_a_table_can_take_another_order_of_keys_and_categories():
     table = mm.count(PEOPLE, keys=KEYS)
     space = mm.KeySpace([mm.Key("age", [10, 5]), mm.Key("sex", ["m", "f"])])
     moved = table.onto(space)
 
-    assert moved.space["age"].categories == (10, 5, 2)  # 2 is occupied, so it is added behind
+    assert moved.space["age"].categories == (10, 5, 2)  # 2 is occupied, so it is added at the end
     assert moved.dense().tolist() == [[1, 2], [0, 0], [0, 1]]
 
 
-def test_missing_values_are_counted_as_rows_and_not_as_groups():
+def test_missing_values_are_counted_by_record():
     people = pl.DataFrame({"sex": ["f", None, None, "m"]})
 
     with pytest.raises(mm.MaskmeterError, match="2 of 4 records have no value for 'sex'"):
@@ -82,7 +82,7 @@ def test_missing_values_are_counted_as_rows_and_not_as_groups():
     assert mm.count(people, keys=["sex"], missing="category").counts.tolist() == [1, 1, 2]
 
 
-def test_a_dense_table_that_cannot_fit_is_refused_before_it_is_made():
+def test_a_dense_table_too_large_for_memory_is_rejected():
     space = mm.KeySpace(mm.Key(f"key{c}", range(10)) for c in range(12))
     table = mm.KeyTable.of(space, np.zeros((1, 12), dtype=int))
 
@@ -90,7 +90,7 @@ def test_a_dense_table_that_cannot_fit_is_refused_before_it_is_made():
         table.dense()
 
 
-def test_an_empty_table_has_nothing_to_find():
+def test_every_count_of_an_empty_table_is_zero():
     space = mm.KeySpace([mm.Key("sex", "fm")])
     table = mm.KeyTable.of(space, np.zeros((0, 1), dtype=int))
 
@@ -111,16 +111,16 @@ AWKWARD = pl.DataFrame({"age": [1, 2, 2], "sex": ["f", "m", "m"], "income, gross
         ("income, gross", ("income, gross",)),
     ],
 )
-def test_keys_may_be_text_with_commas(action, text, names):
+def test_keys_may_be_comma_separated_text(action, text, names):
     assert action(AWKWARD, keys=text).space.names == names
 
 
 @pytest.mark.parametrize("action", [mm.read, mm.count])
-def test_a_column_with_a_comma_in_its_name_is_a_key_in_a_list(action):
+def test_a_column_name_with_a_comma_works_in_a_list(action):
     assert action(AWKWARD, keys=["income, gross", "age"]).space.names == ("income, gross", "age")
 
 
-def test_some_keys_may_be_chosen_by_text_with_commas():
+def test_projections_accept_comma_separated_text():
     sample = mm.read(AWKWARD, keys=["income, gross", "age", "sex"], fraction=0.5)
     table = mm.count(AWKWARD, keys=sample.space)
     release = mm.Release(sample, sample, {})
@@ -133,7 +133,7 @@ def test_some_keys_may_be_chosen_by_text_with_commas():
         assert curve.subsets[-1].keys == names
 
 
-def test_what_an_intruder_knows_may_be_text_with_commas():
+def test_known_keys_may_be_comma_separated_text():
     sample = mm.read(AWKWARD, keys=["income, gross", "age", "sex"], fraction=0.5)
     table = mm.count(AWKWARD, keys=sample.space)
 

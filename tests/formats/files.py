@@ -1,4 +1,4 @@
-"""SPSS and Stata files as their own writers make them, and what independent readers find in them."""
+"""SPSS and Stata files from independent writers, and what independent readers find in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READERS = {".sav": pyreadstat.read_sav, ".zsav": pyreadstat.read_sav, ".dta": py
 
 
 def survey():
-    """Return records of every kind that the statistical packages know."""
+    """Return records with a column of every type that statistical packages have."""
     rng = np.random.default_rng(2010)
     moments = rng.integers(0, 3, RECORDS) * 86_400.0 + 13_000_000_000 // 86_400 * 86_400
     return pl.DataFrame(
@@ -55,13 +55,13 @@ def write_spss(path, **options):
 
 
 def write_stata(path, version=14):
-    """Write a file in which "." stands beside ".a" and ".z"."""
+    """Write a file with the missing values ".", ".a" and ".z"."""
     frame = survey().with_columns(
         pl.Series("lad", [[1, 2, "a", None, 3, "z"][row % 6] for row in range(RECORDS)], pl.Object),
         pl.col("sex").cast(pl.Int32),
-        (pl.col("born") / 86_400 - 137_775).cast(pl.Int32),  # days from 1960
+        (pl.col("born") / 86_400 - 137_775).cast(pl.Int32),  # days since 1960
     )
-    if version < 14:  # such files are not in Unicode, and their texts are short
+    if version < 14:  # these versions have no Unicode and only short texts
         short = pl.col("story").map_elements(lambda text: "a" * (1 + len(text) % 100), pl.String)
         frame = frame.with_columns(
             short, pl.col("town").replace(dict(zip(TOWNS, ASCII, strict=True)))
@@ -83,7 +83,7 @@ def write_stata(path, version=14):
 
 
 def found(path):
-    """Return the values and all that is said of them, by pyreadstat."""
+    """Return the values and the metadata that pyreadstat reads."""
     values, meta = READERS[path.suffix](
         path, output_format="dict", user_missing=True, disable_datetime_conversion=True
     )
@@ -108,6 +108,6 @@ con <- stdout(); writeLines(text(r), con, useBytes = TRUE)
 
 
 def found_by_haven(path):
-    """Return the values and all that is said of them, by R's haven."""
+    """Return the values and the metadata that R's haven reads."""
     read, options = ("read_dta", "") if path.suffix == ".dta" else ("read_sav", ", user_na = TRUE")
     return json.loads(run_r(HAVEN.format(read=read, path=path, options=options)))

@@ -1,4 +1,4 @@
-"""Parquet and Arrow, and what works without pandas."""
+"""Parquet and Arrow, and reading and writing without pandas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PEOPLE = pl.DataFrame(
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".pq", ".arrow", ".feather"])
-def test_types_survive_and_only_the_key_changes(ending, tmp_path):
+def test_types_are_preserved_and_only_the_key_changes(ending, tmp_path):
     path, target = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
     mm.read(PEOPLE, keys=["level"]).write(path)
     release = mm.Swap("level", 0.5).apply(mm.read(path, keys=["level"]), rng=1)
@@ -62,7 +62,7 @@ def test_ordered_categories_of_pandas_keep_their_order(ending, tmp_path):
     assert again == release.released
 
 
-def test_notes_that_programs_keep_in_a_parquet_file_are_said_not_to_be_copied(tmp_path):
+def test_parquet_metadata_is_not_copied_and_a_warning_says_so(tmp_path):
     pd.DataFrame({"k": ["a", "b"]}).to_parquet(tmp_path / "plain.parquet")
     mm.read(tmp_path / "plain.parquet", keys=["k"]).write(tmp_path / "b.parquet")
     PEOPLE.write_parquet(tmp_path / "a.parquet", metadata={"r": "attributes"})
@@ -74,7 +74,7 @@ def test_notes_that_programs_keep_in_a_parquet_file_are_said_not_to_be_copied(tm
 
 
 @pytest.mark.parametrize("action", [mm.read, mm.count])
-def test_types_that_the_readers_do_not_know_are_refused_in_our_words(action, tmp_path, capfd):
+def test_column_types_unknown_to_the_readers_are_rejected(action, tmp_path, capfd):
     viewed = pa.table({"k": ["a", "b"] * 5, "text": pa.array(["x"] * 10, pa.string_view())})
     feather.write_feather(viewed, tmp_path / "a.feather")
     wide = pa.array([Decimal("1.00"), Decimal("2.00")], pa.decimal256(60, 2))
@@ -82,7 +82,7 @@ def test_types_that_the_readers_do_not_know_are_refused_in_our_words(action, tmp
     for name in ("a.feather", "a.parquet"):
         with pytest.raises(mm.MaskmeterError, match="Cannot read"):
             action(tmp_path / name, keys=["k", "text"] if name == "a.feather" else ["k"])
-    capfd.readouterr()  # what the engine prints cannot be stopped
+    capfd.readouterr()  # discard what the engine prints
 
 
 HIDDEN = """
@@ -109,7 +109,7 @@ except mm.MaskmeterError as error:
 """
 
 
-def test_every_format_but_those_of_r_is_read_and_written_without_pandas(tmp_path):
+def test_only_r_files_need_pandas(tmp_path):
     (tmp_path / "a.rds").write_bytes(b"x")
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=False, cwd=tmp_path

@@ -1,4 +1,4 @@
-"""Delimited text of every dialect: found out where it is certain, asked for where it is not."""
+"""Delimited text: the dialect is detected where it is certain and must be given where it is not."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_reading_and_writing_gives_the_same_bytes(tmp_path_factory, table):
 
 @pytest.mark.parametrize("mark", MARKS)
 @pytest.mark.parametrize("ending", ["csv", "txt"])
-def test_the_delimiter_is_found_and_kept(mark, ending, tmp_path):
+def test_the_delimiter_is_detected_and_kept(mark, ending, tmp_path):
     text = (
         mark.join(["sex", "town", "w"])
         + "\n"
@@ -95,7 +95,7 @@ def test_the_delimiter_is_found_and_kept(mark, ending, tmp_path):
     assert written[1] == f"m{mark}x{mark}1"
 
 
-def test_quotes_do_not_tell_which_fields_were_changed(tmp_path):
+def test_quotes_do_not_reveal_which_fields_were_changed(tmp_path):
     rows = ["York", '"Bath, north"', '"York"', '"Bath, north"', "", '""', '"York"'] * 10
     path = saved(tmp_path, "key,n\n" + "".join(f"{key},{n}\n" for n, key in enumerate(rows)))
     sample = mm.read(path, keys=["key"], missing="category")
@@ -109,7 +109,7 @@ def test_quotes_do_not_tell_which_fields_were_changed(tmp_path):
     assert again.codes.tolist() == release.released.codes.tolist()
 
 
-def test_an_empty_field_that_is_alone_in_its_row_is_not_made_a_blank_line(tmp_path):
+def test_an_empty_field_alone_in_its_row_does_not_become_a_blank_line(tmp_path):
     path = saved(tmp_path, 'key\n""\na\nb\n""\n')
     sample = mm.read(path, keys=["key"], missing="category")
     sample.with_codes(sample.codes[[1, 0, 3, 2]]).write(tmp_path / "out.csv")
@@ -120,26 +120,26 @@ def test_an_empty_field_that_is_alone_in_its_row_is_not_made_a_blank_line(tmp_pa
 @pytest.mark.parametrize(
     "field", [f'"12" {SECRET}"', f'6" {SECRET}', f'{SECRET}"', f'"{SECRET}" ', f'"the "{SECRET}""']
 )
-def test_quotes_inside_a_field_that_are_not_doubled_are_refused(field, tmp_path):
+def test_undoubled_quotes_inside_a_field_are_rejected(field, tmp_path):
     text = f"name,key,x\n{field},York,0\nZ,Bath,1\n{field},York,2\nY,Bath,3\nQ,York,4\n"
     path = saved(tmp_path, text)
     refused(lambda: mm.read(path, keys=["key"]), "quotation mark")
     refused(lambda: mm.count(path, keys=["key"]), "quotation mark")
 
 
-def test_doubled_quotes_and_line_ends_within_quotes_are_read(tmp_path):
+def test_doubled_quotes_and_quoted_line_ends_are_read(tmp_path):
     path = saved(tmp_path, 'name,key\r\n"12"" screen",York\r\n"""a""\n""b""",Bath\r\n"",York')
 
     assert len(mm.read(path, keys=["key"])) == 3
 
 
-def test_a_field_may_be_longer_than_most_programs_expect(tmp_path):
+def test_a_field_may_have_200000_characters(tmp_path):
     path = saved(tmp_path, f"key,note\na,{'x' * 200_000}\nb,y\n")
 
     assert len(mm.read(path, keys=["key"])) == 2
 
 
-def test_tabs_are_what_their_endings_say(tmp_path):
+def test_the_file_extension_decides_between_tabs_and_commas(tmp_path):
     path = saved(tmp_path, "sex\ttown, or so\nf\ta\nm\tb\n", name="people.tsv")
     sample = mm.read(path, keys=["sex", "town, or so"])
     sample.write(tmp_path / "out.csv")
@@ -149,7 +149,7 @@ def test_tabs_are_what_their_endings_say(tmp_path):
     assert (tmp_path / "again.tab").read_bytes() == path.read_bytes()
 
 
-def test_a_delimiter_that_could_be_either_is_asked_for(tmp_path):
+def test_an_ambiguous_delimiter_must_be_given(tmp_path):
     path = saved(tmp_path, f"a;b,c\n1;2,3\n4;{SECRET},6\n")
     refused(lambda: mm.read(path, keys=["b"]), "comma and semicolon", "delimiter=','")
 
@@ -162,7 +162,7 @@ def test_a_single_column_needs_no_delimiter(tmp_path):
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_rows_that_do_not_fit_are_refused_whatever_the_delimiter(mark, tmp_path):
+def test_malformed_rows_are_rejected_with_every_delimiter(mark, tmp_path):
     head = mark.join(["sex", "age"]) + "\n" + mark.join(["f", "1"]) + "\n"
     for name, rest, words in [
         ("short.csv", f"{SECRET}\n", "fewer than 2 fields"),
@@ -180,7 +180,7 @@ def test_rows_that_do_not_fit_are_refused_whatever_the_delimiter(mark, tmp_path)
         refused(lambda path=path: mm.read(path, keys=["sex"], delimiter=mark), words)
 
 
-def test_bytes_that_are_not_utf8_are_refused_and_never_guessed(tmp_path):
+def test_an_encoding_other_than_utf8_must_be_given(tmp_path):
     path = saved(tmp_path, "town,sex\nMalmö,f\nÅbo,m\n", encoding="cp1252")
     refused(lambda: mm.read(path, keys=["town"]), "UTF-8", "such as cp1252", "--encoding")
 
@@ -190,7 +190,7 @@ def test_bytes_that_are_not_utf8_are_refused_and_never_guessed(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-def test_a_mark_of_the_order_of_bytes_stays_the_only_one(encoding, tmp_path):
+def test_a_byte_order_mark_is_not_repeated(encoding, tmp_path):
     path = saved(tmp_path, "town,sex\nMalmö,f\nÅbo,m\n", encoding=encoding)
     for options in ({}, {"encoding": encoding}):
         sample = mm.read(path, keys=["town"], **options)
@@ -199,7 +199,7 @@ def test_a_mark_of_the_order_of_bytes_stays_the_only_one(encoding, tmp_path):
         assert text == "town,sex\nÅbo,f\nMalmö,m\n"
 
 
-def test_a_wrong_encoding_is_refused_where_it_shows(tmp_path):
+def test_a_wrong_encoding_is_rejected(tmp_path):
     path = saved(tmp_path, "town,sex\nMalmö,f\nÅbo,m\n")
     refused(lambda: mm.read(path, keys=["town"], encoding="utf-16-le"), "not text in the encoding")
     refused(lambda: mm.read(path, keys=["town"], encoding="utf-16"), "utf-16-be")
@@ -207,7 +207,7 @@ def test_a_wrong_encoding_is_refused_where_it_shows(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "zip", 3, ""])
-def test_an_encoding_that_is_none_is_refused(encoding):
+def test_an_invalid_encoding_is_rejected(encoding):
     frame = pl.DataFrame({"k": ["a", "b"]})
     refused(
         lambda: mm.read(frame, keys=["k"], encoding=encoding),
@@ -216,12 +216,12 @@ def test_an_encoding_that_is_none_is_refused(encoding):
 
 
 @pytest.mark.parametrize("options", [{"delimiter": ":"}, {"delimiter": []}, {"decimal": "'"}])
-def test_marks_that_no_file_has_are_refused(options):
+def test_invalid_delimiters_and_decimal_marks_are_rejected(options):
     frame = pl.DataFrame({"k": ["a", "b"]})
     refused(lambda: mm.count(frame, keys=["k"], **options), "must be")
 
 
-def test_a_category_that_the_encoding_lacks_is_refused_and_nothing_is_written(tmp_path):
+def test_a_category_outside_the_encoding_is_rejected_and_nothing_is_written(tmp_path):
     path = saved(tmp_path, "town\nMalmö\nÅbo\n", encoding="latin-1")
     sample = mm.read(path, keys=[mm.Key("town", ["Malmö", "Åbo", "Łódź"])], encoding="latin-1")
     moved = sample.with_codes(sample.codes + 1)
@@ -235,16 +235,16 @@ class TestDecimals:
         text = f"k{mark}w\n" + "".join(f'{"ab"[row % 2]}{mark}"{one}"\n' for row, one in enumerate(values))  # fmt: skip
         return mm.read(saved(folder, text), keys=["k"], weights="w", **options).weights.tolist()
 
-    def test_commas_are_decimal_marks_where_there_are_no_points(self, tmp_path):
+    def test_commas_are_decimal_marks_if_there_are_no_points(self, tmp_path):
         assert self.weights(tmp_path, "1,5", " 2", "1234,5") == [1.5, 2.0, 1234.5]
         assert self.weights(tmp_path, "1.5", "2") == [1.5, 2.0]
 
-    def test_commas_between_thousands_are_asked_for(self, tmp_path):
+    def test_an_ambiguous_decimal_comma_must_be_declared(self, tmp_path):
         refused(lambda: self.weights(tmp_path, "1,234", "5"), 'decimal=","', "'w'")
         refused(lambda: self.weights(tmp_path, "+1,234", "5"), 'decimal=","', "'w'")
         assert self.weights(tmp_path, "1,234", "5", decimal=",") == [1.234, 5.0]
 
-    def test_points_beside_decimal_commas_are_refused(self, tmp_path):
+    def test_points_in_a_column_with_decimal_commas_are_rejected(self, tmp_path):
         refused(
             lambda: self.weights(tmp_path, "1.234", "5,5", decimal=","),
             "1 value of 'w' has a point",
@@ -253,14 +253,14 @@ class TestDecimals:
         bands = {"n": [0, 2]}
         refused(lambda: mm.read(path, keys=["n"], bands=bands, decimal=","), "has a point")
 
-    def test_points_and_commas_together_are_no_numbers(self, tmp_path):
+    def test_a_value_with_a_point_and_a_comma_is_not_a_number(self, tmp_path):
         refused(lambda: self.weights(tmp_path, "1.234,5", "2"), "1 of 2 weights")
 
 
 class TestHeaders:
-    """A file without names has a record in its first row."""
+    """No message quotes the first row of a file that may lack a header."""
 
-    def test_its_first_record_is_not_offered(self, tmp_path):
+    def test_a_spelling_hint_does_not_quote_it(self, tmp_path):
         for text in (
             f"{SECRET},1\nother,2\n{SECRET},3\n",
             f"{SECRET},x\n{SECRET},y\nother,x\n",
@@ -271,29 +271,29 @@ class TestHeaders:
                 refused(lambda name=name, path=path: mm.read(path, keys=[name]), "first row")
                 refused(lambda name=name, path=path: mm.count(path, keys=[name]), "first row")
 
-    def test_nor_shown_when_it_holds_a_value_twice(self, tmp_path):
+    def test_a_duplicate_column_error_does_not_quote_it(self, tmp_path):
         for text in (f"{SECRET},1,{SECRET}\nother,2,x\n", f"{SECRET},{SECRET}\nother,x\n"):
             path = saved(tmp_path, text)
             refused(lambda path=path: mm.read(path, keys=["k"]), "first row")
 
-    def test_nor_listed_when_a_column_is_asked_for(self, tmp_path):
+    def test_an_unknown_column_error_does_not_quote_it(self, tmp_path):
         path = saved(tmp_path, f"{SECRET},north\nother,south\nthird,east\n")
         sample = mm.read(path, keys=["north"])
         refused(lambda: sample.column("age"), "among 2")
         refused(lambda: mm.read(path, keys=["age"]), "among 2")
         refused(lambda: mm.read(path, keys=["secret_age"]), "among 2")
 
-    def test_nor_by_weights_and_households(self, tmp_path):
+    def test_errors_about_weights_and_other_columns_do_not_quote_it(self, tmp_path):
         path = saved(tmp_path, f"{SECRET},1\nother,2\nthird,3\n")
         refused(lambda: mm.read(path, keys=["1"], weights="secret-valu"), "first row")
         refused(lambda: mm.read(path, keys=["1"]).column("secret-valu"), "first row")
 
-    def test_names_are_still_offered(self, tmp_path):
+    def test_real_column_names_are_still_suggested(self, tmp_path):
         path = saved(tmp_path, f"ethnicity,age\n{SECRET},1\nother,2\n")
         refused(lambda: mm.read(path, keys=["ethnicty"]), "Did you mean 'ethnicity'?")
 
 
-def test_what_another_format_had_is_said_to_be_lost_in_text(tmp_path):
+def test_an_enum_is_written_as_text_without_a_warning(tmp_path):
     frame = pl.DataFrame({"k": pl.Series(["a", "b"], dtype=pl.Enum(["b", "a"]))})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

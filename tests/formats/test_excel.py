@@ -20,7 +20,7 @@ SECRET = "secret-value"
 
 
 def workbook(path, rows=40, **cells):
-    """Write a workbook with cells of every kind, and then some cells by their places."""
+    """Write a workbook with cells of every type; keywords overwrite single cells."""
     book = Workbook()
     sheet = book.active
     sheet.append(HEAD)
@@ -39,7 +39,7 @@ def workbook(path, rows=40, **cells):
 
 
 def cells(path, columns):
-    """Return value, type and number format of every cell of some columns."""
+    """Return the value, type and number format of every cell in the given columns."""
     sheet = load_workbook(path).worksheets[0]
     found = {row[0].value: row[1:] for row in zip(*sheet.iter_rows(), strict=True)}
     return {
@@ -57,7 +57,7 @@ def refused(action, *words):
         assert word in str(caught.value)
 
 
-def test_only_the_key_changes_and_cells_keep_types_and_formats(tmp_path):
+def test_only_the_key_changes_and_cells_keep_their_types_and_formats(tmp_path):
     path = workbook(tmp_path / "a.xlsx")
     release = mm.Swap("lad", 0.5).apply(mm.read(path, keys=["lad", "yes"]), rng=1)
     release.write(tmp_path / "b.xlsx")
@@ -70,7 +70,7 @@ def test_only_the_key_changes_and_cells_keep_types_and_formats(tmp_path):
     assert sorted(map(str, before)) == sorted(map(str, after))
 
 
-def test_columns_have_the_type_of_their_cells_and_mixed_ones_are_text(tmp_path):
+def test_columns_take_the_type_of_their_cells_and_mixed_columns_are_text(tmp_path):
     frame = mm.read(workbook(tmp_path / "a.xlsx"), keys=["lad"]).to_frame()
 
     kinds = {name: str(kind) for name, kind in frame.schema.items()}
@@ -81,7 +81,7 @@ def test_columns_have_the_type_of_their_cells_and_mixed_ones_are_text(tmp_path):
     assert frame["mixed"].to_list()[:4] == ["0", "text", None, "2.5"]
 
 
-def test_other_sheets_are_not_copied_and_that_is_said(tmp_path):
+def test_other_sheets_are_not_copied_and_a_warning_says_so(tmp_path):
     path = workbook(tmp_path / "a.xlsx")
     book = load_workbook(path)
     book.create_sheet("names").append([SECRET])
@@ -93,13 +93,13 @@ def test_other_sheets_are_not_copied_and_that_is_said(tmp_path):
     assert len(load_workbook(tmp_path / "b.xlsx").sheetnames) == 1
 
 
-def test_formulas_without_values_are_refused(tmp_path):
+def test_formulas_without_values_are_rejected(tmp_path):
     path = workbook(tmp_path / "a.xlsx", G3="=1+1")
     refused(lambda: mm.read(path, keys=["lad"]), "1 formula has no stored value")
 
 
 def edited(path, old, new):
-    """Replace a pattern that the only sheet of a workbook has once."""
+    """Replace a pattern that occurs once in the only sheet of a workbook."""
     with zipfile.ZipFile(path) as file:
         parts = {name: file.read(name) for name in file.namelist()}
     sheet = "xl/worksheets/sheet1.xml"
@@ -111,7 +111,7 @@ def edited(path, old, new):
     return path
 
 
-def test_formulas_with_values_are_read_and_written_as_those(tmp_path):
+def test_formulas_are_replaced_by_their_stored_values(tmp_path):
     path = workbook(tmp_path / "a.xlsx", G3="=1+1")
     new = edited(path, rb"<f>1\+1</f><v */>|<f>1\+1</f><v></v>", b"<f>1+1</f><v>2</v>")
     sample = mm.read(new, keys=["lad"])
@@ -131,12 +131,12 @@ def test_formulas_with_values_are_read_and_written_as_those(tmp_path):
         ({"K5": SECRET}, "to the right of the columns"),
     ],
 )
-def test_tables_that_are_none_are_refused(given, words, tmp_path):
+def test_invalid_tables_are_rejected(given, words, tmp_path):
     path = workbook(tmp_path / "a.xlsx", **given)
     refused(lambda: mm.read(path, keys=["lad"]), words)
 
 
-def test_a_first_row_that_is_a_record_is_not_shown(tmp_path):
+def test_no_message_quotes_a_first_row_that_is_a_record(tmp_path):
     book = Workbook()
     for row in ([SECRET, "north"], ["other", "south"], ["third", "east"]):
         book.active.append(row)
@@ -150,7 +150,7 @@ def test_a_first_row_that_is_a_record_is_not_shown(tmp_path):
 
 
 def read_with_peak(path):
-    """Return the records of a workbook, and the most memory that reading them took."""
+    """Return the records of a workbook and the peak memory of reading them."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -160,9 +160,9 @@ def read_with_peak(path):
 
 
 @pytest.mark.parametrize("size", [b"A1:G11", b"A1:A41", b"C5:D9", b"A1", b"A1:XFD1048576"])
-def test_a_false_size_of_the_sheet_hides_no_record_and_costs_nothing(size, tmp_path):
+def test_a_wrong_sheet_size_hides_no_record_and_costs_no_memory(size, tmp_path):
     path = workbook(tmp_path / "a.xlsx")
-    mm.read(path, keys=["lad"])  # the first time imports are counted too
+    mm.read(path, keys=["lad"])  # the first read also imports
     before, usual = read_with_peak(path)
     wanted = before.to_frame()
     edited(path, rb'<dimension ref="A1:G41"', b'<dimension ref="%s"' % size)
@@ -172,16 +172,16 @@ def test_a_false_size_of_the_sheet_hides_no_record_and_costs_nothing(size, tmp_p
     assert sample.to_frame().equals(wanted)
     assert mm.count(path, keys=["lad"]).total == 40
     assert len(mm.read(tmp_path / "b.xlsx", keys=["lad"])) == 40
-    assert most < usual + 1e6  # a row of 16,384 cells takes more
+    assert most < usual + 1e6  # a row of 16,384 cells would take more
 
 
-def test_columns_beyond_a_false_size_are_not_overlooked(tmp_path):
+def test_columns_beyond_a_wrong_sheet_size_are_found(tmp_path):
     path = workbook(tmp_path / "a.xlsx", K5=SECRET)
     edited(path, rb'<dimension ref="A1:K41"', b'<dimension ref="A1:G41"')
     refused(lambda: mm.read(path, keys=["lad"]), "to the right of the columns")
 
 
-def test_blank_rows_stay_between_records_and_cost_nothing_behind_them(tmp_path):
+def test_blank_rows_between_records_are_kept_and_blank_rows_after_them_ignored(tmp_path):
     path = workbook(tmp_path / "a.xlsx")
     last = b'<row r="60"><c r="B60"><v>7</v></c></row><row r="99999"><c r="A99999"/></row>'
     edited(path, b"</sheetData>", last + b"</sheetData>")
@@ -193,9 +193,9 @@ def test_blank_rows_stay_between_records_and_cost_nothing_behind_them(tmp_path):
     assert most < 3e6
 
 
-def test_a_date_that_excel_cannot_show_is_not_quoted(tmp_path):
+def test_the_warning_about_an_invalid_date_does_not_quote_it(tmp_path):
     path = workbook(tmp_path / "a.xlsx", C2=99_999_999)
-    sample = mm.read(path, keys=["lad"])  # a warning of the library would be an error here
+    sample = mm.read(path, keys=["lad"])  # a warning of openpyxl would fail this test
     with pytest.warns(
         mm.MaskmeterWarning, match="1 date is outside Excel's range and written as errors"
     ) as told:
@@ -204,7 +204,7 @@ def test_a_date_that_excel_cannot_show_is_not_quoted(tmp_path):
     assert not any("99999999" in str(one.message) for one in told)
 
 
-def test_a_sheet_that_is_hidden_is_not_read(tmp_path):
+def test_a_hidden_sheet_is_not_read(tmp_path):
     path = workbook(tmp_path / "a.xlsx")
     book = load_workbook(path)
     hidden = book.create_sheet("names", 0)
@@ -218,7 +218,7 @@ def test_a_sheet_that_is_hidden_is_not_read(tmp_path):
 
 
 class TestFailure:
-    """Nothing is left in the temporary directory, and nothing is printed."""
+    """A failed write leaves nothing in the temporary directory and prints nothing."""
 
     @pytest.fixture(autouse=True)
     def _alone(self, tmp_path, monkeypatch, capfd):
@@ -229,14 +229,14 @@ class TestFailure:
         assert not list((tmp_path / "temporary").iterdir())
         assert capfd.readouterr() == ("", "")
 
-    def test_of_cells_that_excel_cannot_hold(self, tmp_path):
+    def test_values_that_excel_cannot_store_are_rejected(self, tmp_path):
         zoned = pl.Series([1, 2]).cast(pl.Datetime("us", "Europe/Oslo"))
         for column, words in (([f"{SECRET}\x01", "b"], "control"), (zoned, "time zones")):
             frame = pl.DataFrame({"k": ["a", "b"], "odd": column})
             sample = mm.read(frame, keys=["k"])
             refused(lambda sample=sample: sample.write(tmp_path / "a.xlsx"), "'odd'", words)
 
-    def test_half_way(self, tmp_path):
+    def test_a_write_that_fails_half_way_is_reported(self, tmp_path):
         path = workbook(tmp_path / "a.xlsx")
         sample = mm.read(path, keys=[mm.Key("lad", ["North", "=1+1 is text", f"{SECRET}\x01"])])
         codes = sample.codes.copy()
@@ -244,17 +244,17 @@ class TestFailure:
         refused(lambda: sample.with_codes(codes).write(tmp_path / "b.xlsx"), "Cannot write")
 
 
-def test_an_empty_first_sheet_is_refused(tmp_path):
+def test_an_empty_first_sheet_is_rejected(tmp_path):
     Workbook().save(tmp_path / "a.xlsx")
     refused(lambda: mm.read(tmp_path / "a.xlsx", keys=["lad"]), "must name every column")
 
 
-def test_a_workbook_with_a_password_is_refused(tmp_path):
+def test_a_workbook_with_a_password_is_rejected(tmp_path):
     (tmp_path / "a.xlsx").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(2000))
     refused(lambda: mm.read(tmp_path / "a.xlsx", keys=["lad"]), "password")
 
 
-def test_what_excel_would_cut_off_is_refused(tmp_path):
+def test_values_and_tables_too_large_for_excel_are_rejected(tmp_path):
     for column in ([10**15, 1], ["x" * 32_768, "y"]):
         frame = pl.DataFrame({"k": ["a", "b"], "wide": column})
         refused(lambda frame=frame: mm.read(frame, keys=["k"]).write(tmp_path / "a.xlsx"), "'wide'")

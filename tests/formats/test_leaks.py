@@ -1,4 +1,4 @@
-"""Nothing of the original is left in what is given out but what the released records hold."""
+"""Released files contain nothing of the original but what the released records show."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ LONG = [f"{n} lives in a town with a name that is long" for n in range(6)]
 KINDS = {
     "short": pl.Series([f"t{n}" for n in range(6)]),
     "long": pl.Series(LONG),
-    "very long": pl.Series([text * 60 for text in LONG]),  # Stata keeps such texts apart
+    "very long": pl.Series(
+        [text * 60 for text in LONG]
+    ),  # Stata stores such texts after the records
     "enum": pl.Series(LONG, dtype=pl.Enum(LONG[::-1])),
     "categorical": pl.Series(LONG, dtype=pl.Categorical),
     "integer": pl.Series([3, 1, 2, 70_000, -5, 6]),
@@ -39,7 +41,7 @@ ONE, OTHER, RELEASED = (np.random.default_rng(n).permutation(RECORDS) % 6 for n 
 
 
 def people(kind, order):
-    """Return records with a key whose values stand in some order, and other columns."""
+    """Return records with a key whose values are in the given order, and other columns."""
     return pl.DataFrame(
         {
             "person": range(RECORDS),
@@ -51,7 +53,7 @@ def people(kind, order):
 
 
 def given_out(source, path, keys=("k",)):
-    """Write a release whose key has values that do not depend on who had them; return its bytes."""
+    """Write a release whose key does not depend on the original values; return its content."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mm.MaskmeterWarning)
         sample = mm.read(source, keys=list(keys), missing="category")
@@ -60,7 +62,7 @@ def given_out(source, path, keys=("k",)):
 
 
 def without_clock(path):
-    """Return what a file holds without the time when it was written."""
+    """Return the content of a file without the time when it was written."""
     content = path.read_bytes()
     if path.suffix == ".xlsx":
         with zipfile.ZipFile(path) as parts:
@@ -78,7 +80,7 @@ def without_clock(path):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("kind", KINDS)
-class TestTwoOriginalsWithOneRelease:
+class TestOriginalsWithTheSameReleaseGiveTheSameFile:
     def test_from_a_frame(self, kind, ending, tmp_path):
         one, other = (
             given_out(people(kind, order), tmp_path / f"{name}{ending}")
@@ -99,7 +101,7 @@ class TestTwoOriginalsWithOneRelease:
 
 
 def returned(frame):
-    """Return the bytes of the frame that comes back, whatever its kind."""
+    """Return the bytes of the released frame, whatever its kind."""
     sample = mm.read(frame, keys=["k"], missing="category")
     back = sample.with_codes(RELEASED[:, None] % sample.space.size).to_frame()
     if isinstance(back, pl.DataFrame):
@@ -117,7 +119,7 @@ def returned(frame):
 
 
 def dictionary(frame, index=pa.int8()):  # noqa: B008 - a type, which does not change
-    """Return a table of Arrow whose key has a dictionary in the order of its records."""
+    """Return an Arrow table whose key has a dictionary in the order of the records."""
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     key = table["k"].combine_chunks()
     if not pa.types.is_dictionary(key.type):
@@ -138,15 +140,15 @@ def dictionary(frame, index=pa.int8()):  # noqa: B008 - a type, which does not c
     ],
     ids=["polars", "arrow", "dictionary", "pandas", "pandas categories"],
 )
-def test_two_originals_with_one_release_give_the_same_frame(kind, convert):
+def test_originals_with_the_same_release_give_the_same_frame(kind, convert):
     one, other = (convert(people(kind, order)) for order in (ONE, OTHER))
 
     assert returned(one) == returned(other)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_value_that_nobody_has_any_more_stands_nowhere(ending, tmp_path):
-    """Two originals that differ in the value of one record, which the release changes."""
+def test_a_value_that_no_released_record_has_is_not_in_the_file(ending, tmp_path):
+    """Two originals differ in the value of one record, which the release changes."""
     key, codes = mm.Key("k", LONG), np.array([[1], *([code] for code in range(1, 6))])
     made = []
     for first in (0, 1):
@@ -164,7 +166,7 @@ def test_a_value_that_nobody_has_any_more_stands_nowhere(ending, tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
-def test_numbers_beside_extended_missing_values_list_those_that_occur(ending, tmp_path):
+def test_the_categories_of_a_tagged_column_are_those_that_occur(ending, tmp_path):
     path = write_stata(tmp_path / "a.dta")
     sample = mm.read(path, keys=["lad"], missing="category")
     codes = np.where(sample.codes == 2, 1, sample.codes)
@@ -177,7 +179,7 @@ def test_numbers_beside_extended_missing_values_list_those_that_occur(ending, tm
 
 @pytest.mark.parametrize("ending", [".arrow", ".feather", ".parquet"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_suppressed_values_and_records_that_were_left_out_are_not_written(kind, ending, tmp_path):
+def test_suppressed_values_and_dropped_records_are_not_written(kind, ending, tmp_path):
     made = []
     for order in (ONE, OTHER):
         hidden = people("short", RELEASED).with_columns(x=people(kind, order)["k"])
@@ -194,7 +196,7 @@ def test_suppressed_values_and_records_that_were_left_out_are_not_written(kind, 
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_the_index_of_pandas_which_tells_how_records_stood_before_is_not_written(ending, tmp_path):
+def test_the_pandas_index_is_not_written(ending, tmp_path):
     frame = people("short", ONE).to_pandas()
     shuffled = frame.set_index(pd.Index([f"was{row:02}" for row in RELEASED]))
     shuffled.attrs["note"] = "by town"

@@ -1,4 +1,4 @@
-"""R: data frames with the labels of haven, factors and dates."""
+"""R: data frames with haven labels, factors and dates."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_labels_missing_values_and_types_are_read(name):
     assert frame["town"].to_list() == ["Ålesund", None, "", "York"]
 
 
-def test_what_is_no_data_frame_is_refused():
+def test_an_r_object_other_than_a_data_frame_is_rejected():
     with pytest.raises(mm.MaskmeterError, match="does not hold an R data frame"):
         mm.read(HERE / "vector.rds", keys=["sex"])
 
 
-def test_a_file_of_r_becomes_one_of_spss_with_its_labels_and_cannot_be_written_itself(tmp_path):
+def test_an_r_file_can_be_written_as_spss_with_its_labels_but_not_as_r(tmp_path):
     sample = mm.read(HERE / "people.rds", keys=["sex"])
     with pytest.raises(mm.MaskmeterError, match=r"Write \.sav or \.dta"):
         sample.write(tmp_path / "people.rds")
@@ -53,7 +53,7 @@ def test_a_file_of_r_becomes_one_of_spss_with_its_labels_and_cannot_be_written_i
     assert again.codebook["question"].missing == ((90, 99), (9, 9))
 
 
-def test_the_files_are_what_r_makes_of_their_script(tmp_path):
+def test_the_stored_files_are_what_their_r_script_writes(tmp_path):
     run_r(f"setwd('{tmp_path}'); source('{HERE / 'make.R'}')")
 
     keys = ["sex", "question", "level", "ordered", "town"]

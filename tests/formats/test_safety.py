@@ -1,4 +1,4 @@
-"""Files that are not what they seem: one line of reason, nothing half-written, no value shown."""
+"""Unreadable and unwritable files: a clear error, nothing half-written, no value shown."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def written(folder, ending):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_what_is_written_is_read_again_the_same(ending, tmp_path):
+def test_a_written_file_is_read_back_unchanged(ending, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         path = written(tmp_path, ending)
@@ -62,31 +62,33 @@ def test_what_is_written_is_read_again_the_same(ending, tmp_path):
 )
 @pytest.mark.parametrize("action", [mm.read, mm.count])
 class TestUnreadable:
-    def test_no_bytes(self, action, ending, tmp_path):
+    def test_an_empty_file_is_rejected(self, action, ending, tmp_path):
         path = tmp_path / f"a{ending}"
         path.touch()
         refused(lambda: action(path, keys=["sex"]), "the file is empty")
 
-    def test_a_directory(self, action, ending, tmp_path):
+    def test_a_folder_is_rejected(self, action, ending, tmp_path):
         path = tmp_path / f"a{ending}"
         path.mkdir()
         refused(lambda: action(path, keys=["sex"]), "it is a folder")
 
-    def test_a_directory_without_an_ending(self, action, ending, tmp_path):
+    def test_a_folder_without_an_extension_is_rejected(self, action, ending, tmp_path):
         folder = tmp_path / ending[1:]
         folder.mkdir()
         refused(lambda: action(folder, keys=["sex"]), "it is a folder")
 
-    def test_something_else_under_this_name(self, action, ending, tmp_path):
+    def test_a_file_of_another_format_is_rejected(self, action, ending, tmp_path):
         path = tmp_path / f"a{ending}"
         path.write_bytes(f"{SECRET}\x00\xff{SECRET}".encode("latin-1") * 500)
         refused(lambda: action(path, keys=["sex"]), "Cannot read")
 
-    def test_no_permission(self, action, ending, tmp_path, monkeypatch):
+    def test_a_file_without_read_permission_is_rejected(
+        self, action, ending, tmp_path, monkeypatch
+    ):
         path = tmp_path / f"a{ending}"
         path.write_bytes(b"sex,age\n")
 
-        def denied(*_, **__):  # chmod would not stop root
+        def denied(*_, **__):  # root may read whatever the permissions are
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(Path, "open", denied)
@@ -94,24 +96,26 @@ class TestUnreadable:
 
 
 @pytest.mark.parametrize("ending", [one for one in ENDINGS if one not in {".csv", ".tsv"}])
-def test_a_file_that_was_cut_short_is_refused_and_left_as_it_was(ending, tmp_path):
+def test_a_truncated_file_is_rejected_and_left_unchanged(ending, tmp_path):
     path = written(tmp_path, ending)
     content = path.read_bytes()
     for size in (len(content) // 10, len(content) // 2, len(content) - 60):
-        cut = content[: size | 1]  # lines of a transport file are not counted, but of even length
+        cut = content[
+            : size | 1
+        ]  # a transport file has no record count, but its lines have even length
         path.write_bytes(cut)
         refused(lambda: mm.read(path, keys=["sex"]), "Cannot read")
         assert path.read_bytes() == cut
 
 
-def test_a_text_cut_short_in_a_record_is_refused(tmp_path):
+def test_a_csv_truncated_inside_a_record_is_rejected(tmp_path):
     path = written(tmp_path, ".csv")
     path.write_bytes(path.read_bytes()[: len("sex,note\nf")])
     refused(lambda: mm.read(path, keys=["sex"]), "cut short")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_disk_that_fills_up_leaves_the_old_file(ending, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_old_file(ending, tmp_path, monkeypatch):
     source = written(tmp_path, ending)
     sample = mm.read(source, keys=["sex"])
     target = tmp_path / f"protected{ending}"
@@ -147,7 +151,7 @@ for sample in (copied, anew):
 
 @pytest.mark.skipif(os.name != "posix", reason="only there can room be limited")
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_writer_that_runs_out_of_room_half_way_leaves_nothing(ending, tmp_path):
+def test_a_write_that_runs_out_of_space_leaves_nothing(ending, tmp_path):
     size = written(tmp_path, ending).stat().st_size
     PEOPLE.write_parquet(tmp_path / "frame.parquet")
     names = sorted(tmp_path.iterdir())
@@ -162,7 +166,7 @@ def test_a_writer_that_runs_out_of_room_half_way_leaves_nothing(ending, tmp_path
 
 
 @pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt"])
-def test_names_and_columns_that_a_format_cannot_hold_are_named(ending, tmp_path):
+def test_errors_name_the_columns_that_a_format_cannot_store(ending, tmp_path):
     for frame, words in [
         (pl.DataFrame({"sex": ["f", "m"], "two words": [1, 2]}), "'two words'"),
         (pl.DataFrame({"sex": ["f", "m"], "1st": [1, 2]}), "'1st'"),
@@ -181,13 +185,13 @@ UNFIT = {
 
 
 @pytest.mark.parametrize(("ending", "name"), [(e, name) for e, names in UNFIT.items() for name in names])  # fmt: skip
-def test_every_format_has_its_own_rule_for_names(ending, name, tmp_path):
+def test_invalid_column_names_are_rejected_by_format(ending, name, tmp_path):
     sample = mm.read(pl.DataFrame({"sex": ["f", "m"], name: [1, 2]}), keys=["sex"])
     refused(lambda: sample.write(tmp_path / f"a{ending}"), repr(name), "Rename 1 of 2")
 
 
 @pytest.mark.parametrize(("ending", "name"), [(".sav", "a.b"), (".dta", "ä" * 32), (".xpt", "_x")])
-def test_names_that_fit_are_written(ending, name, tmp_path):
+def test_valid_column_names_are_written(ending, name, tmp_path):
     sample = mm.read(pl.DataFrame({"sex": ["f", "m"], name: [1, 2]}), keys=["sex"])
     sample.write(tmp_path / f"a{ending}")
 
@@ -202,9 +206,7 @@ def test_names_that_fit_are_written(ending, name, tmp_path):
         (".csv", [[1], [2]]), (".tsv", [b"a", b"b"]),
     ],
 )  # fmt: skip
-def test_values_that_a_format_would_change_are_refused_with_the_name_of_the_column(
-    ending, values, tmp_path
-):
+def test_values_that_a_format_would_change_are_rejected_by_column(ending, values, tmp_path):
     sample = mm.read(pl.DataFrame({"sex": ["f", "m"], "wide": values}), keys=["sex"])
     refused(lambda: sample.write(tmp_path / f"a{ending}"), "'wide'")
 
@@ -219,7 +221,7 @@ def test_exact_decimals_become_numbers(ending, tmp_path):
 
 
 @pytest.mark.parametrize(("ending", "size"), [(".dta", 80), (".sav", 200), (".xpt", 200)])
-def test_labels_that_are_too_long_are_cut_and_that_is_said(ending, size, tmp_path):
+def test_long_labels_are_cut_with_a_warning(ending, size, tmp_path):
     long = "ä" * 100
     book = Codebook((Variable("sex", long, ((1, long), (2, "m"))),), file_label=long)
     source = Source.of(pl.DataFrame({"sex": [1, 2]}), codebook=book)
@@ -232,25 +234,27 @@ def test_labels_that_are_too_long_are_cut_and_that_is_said(ending, size, tmp_pat
 
 
 @pytest.mark.parametrize("ending", [".csv", ".sav", ".parquet"])
-def test_records_sorted_by_a_changed_key_are_warned_of(ending, tmp_path):
+def test_writing_records_sorted_by_a_changed_key_warns(ending, tmp_path):
     frame = pl.DataFrame({"area": sorted(list("abc") * 20), "sex": ["f", "m"] * 30})
     mm.read(frame, keys=["area"]).write(tmp_path / f"a{ending}")
     sample = mm.read(tmp_path / f"a{ending}", keys=["area", "sex"])
     release = mm.Swap("area", 0.2).apply(sample, rng=1)
     with pytest.warns(mm.MaskmeterWarning, match="sorted by 'area'.*Shuffle"):
         release.write(tmp_path / f"b{ending}")
-    mm.Swap("sex", 0.2).apply(sample, rng=1).write(tmp_path / f"c{ending}")  # not sorted by it
+    mm.Swap("sex", 0.2).apply(sample, rng=1).write(
+        tmp_path / f"c{ending}"
+    )  # not sorted by sex, so no warning
     sample.write(tmp_path / f"d{ending}")
 
 
-def test_a_folder_that_cannot_be_written_to_is_told_from_what_is_none(tmp_path, monkeypatch):
+def test_a_file_in_the_path_and_a_read_only_folder_give_different_errors(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     refused(lambda: files.check_folder(tmp_path / "file" / "new"), "is not a folder.")
     monkeypatch.setattr(os, "access", lambda *_: False)
     refused(lambda: files.check_folder(tmp_path / "new"), "you may not write to")
 
 
-def test_a_library_that_is_missing_is_named(tmp_path, monkeypatch):
+def test_a_missing_library_is_named(tmp_path, monkeypatch):
     path = written(tmp_path, ".xlsx")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     refused(lambda: mm.read(path, keys=["sex"]), "openpyxl", "not installed")
@@ -297,7 +301,7 @@ class TestLosses:
         assert "SPSS cannot store extended missing values" in self.lost(".dta", ".sav")
         assert "was rebuilt" in self.lost(".zsav", ".sav")
 
-    def test_times_of_stata_that_are_read_as_such_are_not_said_to_be_lost(self):
+    def test_stata_times_read_as_times_are_not_reported_as_lost(self):
         told = {}
         for shown in ("%tc", "%-tcDD", "%tC", "%td"):
             book = Codebook((Variable("at", format=shown),))
@@ -307,7 +311,7 @@ class TestLosses:
         tagged = Codebook((Variable("at", format="%td", tagged=True),))
         assert lost(tagged, format_of("a.dta"), format_of("b.csv")) == (said,)
 
-    def test_bands_make_a_file_anew(self):
+    def test_recoding_rebuilds_the_file(self):
         book = self.book.recode("sex")
         assert "was rebuilt" in " ".join(lost(book, format_of("a.sav"), format_of("b.sav")))
         (said,) = book.left_out
@@ -316,7 +320,7 @@ class TestLosses:
 
 @pytest.mark.parametrize("target", [".csv", ".parquet", ".arrow", ".xlsx", ".dta", ".sav"])
 @pytest.mark.parametrize("make", [write_spss, write_stata])
-def test_dates_are_dates_in_every_other_format(make, target, tmp_path):
+def test_dates_stay_dates_in_every_format(make, target, tmp_path):
     path = make(tmp_path / f"a.{'sav' if make is write_spss else 'dta'}")
     if path.suffix == target:
         return
@@ -326,7 +330,7 @@ def test_dates_are_dates_in_every_other_format(make, target, tmp_path):
     days = [f"1994-09-{20 + day}" for day in range(9)]
     born = survey()["born"].to_list()
     readers = {".parquet": pl.read_parquet, ".arrow": pl.read_ipc}
-    if target in {".dta", ".sav"}:  # a number with a format again
+    if target in {".dta", ".sav"}:  # dates are stored as numbers with a format
         kind = mm.read(tmp_path / f"b{target}", keys=["sex"]).codebook["born"].format
         assert kind.startswith(("%td", "DATE"))
         return
@@ -336,7 +340,7 @@ def test_dates_are_dates_in_every_other_format(make, target, tmp_path):
     assert len(shown) == len(set(born))
 
 
-def test_moments_and_dates_of_spss_are_told_apart(tmp_path):
+def test_spss_times_and_dates_keep_their_types(tmp_path):
     frame = pl.DataFrame({"k": [1.0, 2.0], "at": [13_000_000_000.5, None], "on": [86_400.0, None]})
     kinds = {"at": "DATETIME23", "on": "MOYR8"}
     pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_format=kinds)

@@ -1,4 +1,4 @@
-"""SAS: data sets and transport files are read, transport files are written."""
+"""SAS: both data sets and transport files can be read; only transport files can be written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def transport(tmp_path):
     return path
 
 
-def test_a_transport_file_is_read_with_its_labels_and_dates(transport):
+def test_labels_and_dates_of_a_transport_file_are_read(transport):
     sample = mm.read(transport, keys=["sex", "town"], missing="category")
 
     assert sample.space["sex"].categories == (1, 2)
@@ -43,7 +43,7 @@ def test_a_transport_file_is_read_with_its_labels_and_dates(transport):
 
 
 @pytest.mark.parametrize("version", [5, 8])
-def test_a_transport_file_of_two_data_sets_is_refused(version, tmp_path):
+def test_a_transport_file_with_two_data_sets_is_rejected(version, tmp_path):
     path = tmp_path / "people.xpt"
     pyreadstat.write_xport(PEOPLE, path, file_format_version=version)
     mm.read(path, keys=["sex"])
@@ -52,7 +52,7 @@ def test_a_transport_file_of_two_data_sets_is_refused(version, tmp_path):
         mm.read(path, keys=["sex"])
 
 
-def test_only_the_key_differs_in_a_transport_file_that_is_written(transport, tmp_path):
+def test_only_the_key_changes_in_a_written_transport_file(transport, tmp_path):
     release = mm.Swap("sex", 1.0).apply(mm.read(transport, keys=["sex"]), rng=1)
     release.write(tmp_path / "protected.xpt")
     (before, told), (after, told_now) = (
@@ -66,7 +66,7 @@ def test_only_the_key_differs_in_a_transport_file_that_is_written(transport, tmp
     assert told.file_label == told_now.file_label
 
 
-def test_a_data_set_is_read_and_not_written(tmp_path):
+def test_a_data_set_can_be_read_but_not_written(tmp_path):
     sample = mm.read(Path(__file__).parent / "r" / "people.sas7bdat", keys=["sex", "town"])
 
     assert sample.space["sex"].categories == (1, 2)
@@ -76,7 +76,7 @@ def test_a_data_set_is_read_and_not_written(tmp_path):
 
 
 @pytest.mark.parametrize("made", [write_spss, write_stata])
-def test_what_a_transport_file_has_no_room_for_is_said(made, tmp_path):
+def test_writing_a_transport_file_warns_of_lost_value_labels(made, tmp_path):
     path = made(tmp_path / f"a.{'sav' if made is write_spss else 'dta'}")
     sample = mm.read(path, keys=["sex"])
     with pytest.warns(mm.MaskmeterWarning, match="SAS transport cannot store value labels"):

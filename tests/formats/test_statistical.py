@@ -1,4 +1,4 @@
-"""SPSS and Stata: what was read is written back, and only protected cells differ."""
+"""SPSS and Stata: a written file differs from the one that was read only in protected cells."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_metadata_and_other_columns_are_preserved(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if not name.endswith("zsav")])
-def test_a_file_that_is_not_changed_is_the_same_byte_for_byte(name, tmp_path):
+def test_an_unchanged_file_is_copied_byte_for_byte(name, tmp_path):
     path = KINDS[name](tmp_path / name)
     mm.read(path, keys=KEYS, missing="category").write(tmp_path / f"same{path.suffix}")
 
@@ -57,7 +57,7 @@ def test_a_file_that_is_not_changed_is_the_same_byte_for_byte(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["rows.sav", "plain.sav", "deflated.zsav", "v8.dta", "v14.dta"])
-def test_haven_finds_the_same_too(name, tmp_path):
+def test_haven_reads_the_same_metadata_and_other_columns(name, tmp_path):
     path = KINDS[name](tmp_path / name)
     if path.suffix == ".zsav" or name == "rows.sav":
         assert found(path)[1]["file_label"] == "Ein Bürgersurvey"
@@ -84,23 +84,23 @@ def test_declared_missing_codes_are_categories_with_their_labels(tmp_path):
     assert (sample.label("sex"), sample.label("income")) == ("Sex of person", "income")
 
 
-def test_labels_stay_when_codes_change_and_keys_are_left_out(tmp_path):
+def test_labels_are_kept_when_codes_change_and_keys_are_dropped(tmp_path):
     sample = mm.read(write_spss(tmp_path / "a.sav"), keys=["sex", "lad"])
     fewer = sample.with_codes(sample.codes[::-1]).project(["sex"])
 
     assert fewer.label("sex") == "Sex of person"
     assert fewer.value_label("sex", 9) == "Refused"
-    assert fewer.to_frame().columns == ["sex"]  # the others would be as they were read
+    assert fewer.to_frame().columns == ["sex"]  # other columns would show the unprotected values
 
 
-def test_labels_that_cases_are_given_do_not_make_categories(tmp_path):
+def test_a_column_with_one_value_label_keeps_its_numbers(tmp_path):
     sample = mm.read(write_spss(tmp_path / "a.sav"), keys=["age"])
 
     assert sample.value_label("age", 99) == "99 or more"
     assert sample.space["age"].categories[:3] == (0, 1, 2)
 
 
-def test_empty_text_is_missing_and_numbers_that_are_not_whole_stay_so(tmp_path):
+def test_empty_text_is_missing_and_decimals_and_dates_are_kept(tmp_path):
     path = write_spss(tmp_path / "a.sav")
     frame = mm.read(path, keys=["sex"]).to_frame()
     given = survey()
@@ -111,7 +111,7 @@ def test_empty_text_is_missing_and_numbers_that_are_not_whole_stay_so(tmp_path):
     assert frame["born"].to_list() == given["born"].to_list()
 
 
-def test_extended_missing_values_stand_in_order_behind_the_numbers(tmp_path):
+def test_extended_missing_values_are_sorted_after_the_numbers(tmp_path):
     sample = mm.read(write_stata(tmp_path / "a.dta"), keys=["lad"], missing="category")
 
     assert sample.space["lad"].categories == ("1", "2", "3", ".a", ".z", None)
@@ -119,7 +119,7 @@ def test_extended_missing_values_stand_in_order_behind_the_numbers(tmp_path):
     assert labels == ["North", "2", "3", "Refused", "Not asked", "missing"]
 
 
-def test_stata_does_not_trust_a_sort_order_that_no_longer_holds(tmp_path):
+def test_the_declared_sort_order_ends_before_a_changed_key(tmp_path):
     for version in (11, 14, 15):
         path = write_stata(tmp_path / f"v{version}.dta", version)
         content = bytearray(path.read_bytes())
@@ -138,7 +138,7 @@ def test_stata_does_not_trust_a_sort_order_that_no_longer_holds(tmp_path):
         assert kept == (order[0], 0, 0)
 
 
-def test_a_category_that_nobody_in_the_file_has_is_written_and_what_that_costs_is_said(tmp_path):
+def test_writing_a_new_category_to_spss_warns_of_what_is_lost(tmp_path):
     path = write_spss(tmp_path / "a.sav")
     sample = mm.read(path, keys=[mm.Key("lad", range(1, 12)), "sex"])
     codes = sample.codes.copy()
@@ -150,11 +150,11 @@ def test_a_category_that_nobody_in_the_file_has_is_written_and_what_that_costs_i
     assert after["lad"][0] == 11.0
     assert differing(before, after) == ["lad"]
     told.pop("creation_time"), told.pop("modification_time")
-    told.pop("value_labels"), told.pop("variable_to_label")  # sets of labels are numbered anew
+    told.pop("value_labels"), told.pop("variable_to_label")  # sets of labels get new numbers
     assert differing(told, told_now) == []
 
 
-def test_a_stata_file_that_is_made_anew_keeps_values_labels_and_missing_values(tmp_path):
+def test_a_rebuilt_stata_file_keeps_values_labels_and_missing_values(tmp_path):
     path = write_stata(tmp_path / "a.dta")
     sample = mm.read(path, keys=[mm.Key("sex", [1, 2, 9, 10])])
     codes = sample.codes.copy()
@@ -171,7 +171,7 @@ def test_a_stata_file_that_is_made_anew_keeps_values_labels_and_missing_values(t
 
 
 @pytest.mark.parametrize("ending", [".sav", ".dta"])
-def test_a_column_of_every_other_format_can_be_written(ending, tmp_path):
+def test_columns_of_every_type_can_be_written(ending, tmp_path):
     frame = pl.DataFrame(
         {
             "k": ["a", "b"] * 10,
@@ -196,14 +196,14 @@ def test_a_column_of_every_other_format_can_be_written(ending, tmp_path):
     assert values["text"][1] == "ü" * 3000
 
 
-def test_categories_that_spss_cannot_tell_apart_by_their_labels_are_refused(tmp_path):
+def test_categories_whose_labels_are_too_long_for_spss_are_rejected(tmp_path):
     texts = ["ä" * 61, "ä" * 61 + "b"]
     frame = pl.DataFrame({"k": pl.Series(texts * 5, dtype=pl.Enum(texts))})
     with pytest.raises(mm.MaskmeterError, match="over 120 bytes"):
         mm.read(frame, keys=["k"]).write(tmp_path / "a.sav")
 
 
-def test_reading_back_what_was_written_gives_the_same_records(tmp_path):
+def test_a_written_file_is_read_back_with_the_same_records(tmp_path):
     path = write_spss(tmp_path / "a.sav")
     sample = mm.read(path, keys=["sex", "lad"], fraction=0.1)
     with pytest.warns(mm.MaskmeterWarning, match="cannot store missing-value declarations"):
@@ -218,7 +218,7 @@ def test_reading_back_what_was_written_gives_the_same_records(tmp_path):
     assert values["born"].tolist() == given["born"].tolist()
 
 
-def test_an_old_file_in_another_encoding_is_read_by_naming_it(tmp_path):
+def test_the_encoding_of_an_old_stata_file_can_be_given(tmp_path):
     frame = pl.DataFrame({"town": ["Lodz", "York"], "n": [1, 2]})
     pyreadstat.write_dta(frame, tmp_path / "a.dta", version=12)
     content = (tmp_path / "a.dta").read_bytes().replace(b"Lodz", "Łódź".encode("cp1250"))
@@ -231,7 +231,7 @@ def test_an_old_file_in_another_encoding_is_read_by_naming_it(tmp_path):
     assert again.codes.ravel().tolist() == [0, 1]
 
 
-def test_texts_that_stata_keeps_apart_from_its_records_can_be_swapped(tmp_path):
+def test_long_stata_texts_can_be_swapped(tmp_path):
     frame = pl.DataFrame({"town": ["x" * 3000, "y"] * 20, "n": range(40)})
     pyreadstat.write_dta(frame, tmp_path / "a.dta")
     release = mm.Swap("town", 0.5).apply(mm.read(tmp_path / "a.dta", keys=["town"]), rng=1)
@@ -245,7 +245,7 @@ def test_texts_that_stata_keeps_apart_from_its_records_can_be_swapped(tmp_path):
 
 
 def long_texts(path):
-    """Return what Stata keeps apart from the records: for each text the record it is numbered by."""
+    """Return the long texts that Stata stores after the records, each with its record number."""
     content = path.read_bytes()
     assert content.count(b"<strls>") == 1
     wide = {b"117": "<II", b"118": "<IQ", b"119": "<IQ"}[content[28:31]]
@@ -258,13 +258,13 @@ def long_texts(path):
 
 
 @pytest.mark.parametrize("version", [13, 14, 15])
-def test_the_texts_that_stata_numbers_by_their_records_do_not_tell_who_held_them(version, tmp_path):
+def test_the_record_numbers_of_long_stata_texts_do_not_reveal_who_had_them(version, tmp_path):
     towns = [f"{n:02}" + "x" * 3000 for n in range(10)] * 2
     texts = pl.DataFrame({"town": towns, "other": ["y" * 4000, ""] * 10, "n": range(20)})
     pyreadstat.write_dta(texts, tmp_path / "a.dta", version=version, file_label="a <map> of towns")
     sample = mm.read(tmp_path / "a.dta", keys=["town"])
     codes = sample.codes.copy()
-    codes[codes == 3] = 5  # a text that nobody holds any more
+    codes[codes == 3] = 5  # a text that no record has any more
     with pytest.warns(mm.MaskmeterWarning, match="was rebuilt"):
         sample.with_codes(codes[::-1]).write(tmp_path / "b.dta")
     values, _ = found(tmp_path / "b.dta")
@@ -283,7 +283,7 @@ def test_the_texts_that_stata_numbers_by_their_records_do_not_tell_who_held_them
     assert found(tmp_path / "c.dta")[0]["town"] == wanted[::-1]
 
 
-def test_a_stata_file_whose_map_does_not_fit_its_records_is_made_anew(tmp_path):
+def test_a_stata_file_with_a_wrong_number_of_records_is_not_rewritten_in_place(tmp_path):
     path = write_stata(tmp_path / "a.dta")
     assert stata_bytes.rewritten(path.read_bytes(), RECORDS, {}) == path.read_bytes()
     assert stata_bytes.rewritten(path.read_bytes(), RECORDS - 1, {}) is None
@@ -291,9 +291,7 @@ def test_a_stata_file_whose_map_does_not_fit_its_records_is_made_anew(tmp_path):
 
 @pytest.mark.parametrize("module", [spss_bytes, stata_bytes])
 @pytest.mark.parametrize("fault", [lambda content: content, lambda content: content[:-40]])
-def test_a_copy_that_does_not_hold_the_protected_records_is_not_given_out(
-    module, fault, tmp_path, monkeypatch
-):
+def test_a_faulty_copy_is_replaced_by_a_rebuilt_file(module, fault, tmp_path, monkeypatch):
     make, ending = (write_spss, ".sav") if module is spss_bytes else (write_stata, ".dta")
     path = make(tmp_path / f"a{ending}")
     monkeypatch.setattr(module, "rewritten", lambda content, *_: fault(content))
