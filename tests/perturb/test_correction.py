@@ -1,4 +1,4 @@
-"""Corrected counts of weighted files and of columns that are no keys, by enumeration."""
+"""Corrected counts of weighted files and of columns that are not keys, by enumeration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def released(codes, *, weighted):
 
 
 def every_release(columns, *, weighted):
-    """Yield the chance of each release that PRAM can make of the file, and its corrected counts."""
+    """Yield the probability of each release that PRAM can make of the file, and its corrected counts."""
     for codes in product((0, 1), repeat=len(TRUE)):
         data = released(codes, weighted=weighted)
         found = mm.correct_counts(data, "sex", columns=columns, misclassification={"sex": P})
@@ -50,7 +50,7 @@ def test_estimates_and_variances_are_unbiased_over_all_releases(columns, weighte
     assert np.tensordot(chances, variances, axes=1) == pytest.approx(spread, rel=1e-12)
 
 
-def test_unsquared_weights_would_be_found_out():
+def test_a_variance_with_unsquared_weights_is_biased():
     chances, found = zip(*every_release(None, weighted=True), strict=True)
     estimates = np.array([one.estimate for one in found])
     inverse = np.linalg.inv(P)
@@ -61,7 +61,7 @@ def test_unsquared_weights_would_be_found_out():
     assert np.tensordot(chances, naive, axes=1) != pytest.approx(spread, rel=0.2)
 
 
-def test_columns_that_no_step_changed_are_counted_as_they_are():
+def test_counts_of_unchanged_columns_are_not_corrected():
     data = released(TRUE, weighted=True)
     found = mm.correct_counts(mm.Pram("sex", 0.9).apply(data, rng=1), "job")
 
@@ -70,7 +70,7 @@ def test_columns_that_no_step_changed_are_counted_as_they_are():
 
 
 @pytest.mark.parametrize(("name", "told"), [("same", "1 distinct value"), ("id", "2,001 distinct")])
-def test_columns_that_make_no_table_are_refused(name, told):
+def test_columns_with_one_or_too_many_values_are_rejected(name, told):
     frame = pl.DataFrame({"sex": ["f"] + ["m"] * 2000, "same": 1, "id": range(2001)})
     data = mm.read(frame, keys=["sex"])
 

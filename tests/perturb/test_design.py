@@ -36,21 +36,21 @@ def test_designs_leave_the_margins_and_keep_to_the_bounds(counts, bound):
     assert np.all(design.P >= 0)
 
 
-def test_no_invariant_matrix_changes_less():
-    """Equal shares: each category must give away exactly what the bound demands."""
+def test_a_design_changes_as_few_records_as_the_bound_allows():
+    """With equal shares, each category loses exactly what the bound requires."""
     design = mm.design_pram(file(10, 10, 10, 10), "age", stay_at_most=0.8)
 
     assert design.expected_change == pytest.approx(0.2)
 
 
-def test_distance_moves_people_to_the_next_category():
+def test_the_distance_cost_moves_people_to_neighbouring_categories():
     design = mm.design_pram(file(10, 10, 10, 10), "age", stay_at_most=0.8, cost="distance")
     far = np.abs(np.subtract.outer(np.arange(4), np.arange(4))) > 1
 
     assert np.all(design.P[far] == 0)
 
 
-def test_forbidden_moves_have_no_probability():
+def test_forbidden_moves_have_probability_zero():
     design = mm.design_pram(
         file(10, 20, 30, 40),
         "age",
@@ -70,7 +70,7 @@ def test_bounds_may_be_given_for_some_categories():
     assert design.expected_change == pytest.approx(0.25)
 
 
-def test_a_design_is_used_as_it_is():
+def test_pram_uses_the_designed_matrix_unchanged():
     data = file(100, 200, 300, 400)
     design = mm.design_pram(data, "age", stay_at_most=0.8)
     release = design.pram(label="designed").apply(data, rng=1)
@@ -80,7 +80,7 @@ def test_a_design_is_used_as_it_is():
     assert design.to_frame().columns == ["category", "share", "stay"]
 
 
-def test_crossed_keys_can_be_designed():
+def test_a_matrix_can_be_designed_for_crossed_keys():
     data = file(10, 10, 10, 10)
     design = mm.design_pram(data, ("age", "sex"), stay_at_most=0.8)
     release = design.pram().apply(data, rng=1)
@@ -89,13 +89,13 @@ def test_crossed_keys_can_be_designed():
     assert release.mechanism.factors[0].size == 8
 
 
-def test_a_category_with_nowhere_to_go_is_counted_in_the_message():
+def test_the_error_counts_categories_without_an_allowed_move():
     with pytest.raises(PerturbationError, match=r"1 of 4 categories has none.*40.0%"):
         mm.design_pram(file(10, 20, 30, 40), "age", stay_at_most=0.9, forbidden=[(40, ...)])
 
 
-def test_rare_categories_keep_to_their_bounds():
-    """One record in fourteen million weighs as much as the others."""
+def test_rare_categories_respect_their_bounds():
+    """The bound holds even for a category with one record in fourteen million."""
     counts = np.array([9_000_000, 5_000_000, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89])
     P = least_cost(
         counts / counts.sum(),
@@ -107,11 +107,11 @@ def test_rare_categories_keep_to_their_bounds():
     assert P is not None
     assert np.all(P.diagonal() <= 0.9 + 1e-7)
     assert counts @ P == pytest.approx(counts, rel=1e-7)
-    # The largest gives away a tenth and takes as many back, nearly all from the second largest.
+    # The largest loses a tenth and gains as many, nearly all from the second largest.
     assert counts @ (1 - P.diagonal()) == pytest.approx(2 * 0.1 * counts[0], rel=1e-4)
 
 
-def test_a_design_for_one_file_leaves_the_margins_of_another():
+def test_a_design_for_one_file_preserves_the_margins_of_another():
     design = mm.design_pram(file(10, 20, 30, 40), "age", stay_at_most=0.7)
     other = file(70, 20, 10, 30)
     P = design.pram().apply(other, rng=1).mechanism.factors[0].P[0]

@@ -36,7 +36,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def files(people, tmp_path_factory):
-    """The same people as CSV, Parquet, SPSS and Stata; the last two label the districts."""
+    """Return a folder with the people as CSV, Parquet, SPSS and Stata; the last two label districts."""
     folder = tmp_path_factory.mktemp("files")
     whole = people.with_columns(pl.col("lad", "age").cast(pl.Int64))
     whole.write_csv(folder / "people.csv")
@@ -64,7 +64,7 @@ def shown(data, key):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_written_file_has_the_groups_and_only_the_records_kept(files, people, ending, tmp_path):
+def test_a_written_file_has_the_groups_and_only_the_kept_records(files, people, ending, tmp_path):
     sample = mm.read(files / f"people{ending}", keys=KEYS, fraction=0.1)
     release = mm.protect(sample, list(STEPS), rng=8)
     assert 5 not in release.kept
@@ -87,7 +87,7 @@ def test_a_written_file_has_the_groups_and_only_the_records_kept(files, people, 
     assert set(shown(again, "lad")) == {first, "South" if labelled else "2", "small"}
 
 
-def test_to_frame_is_the_user_s_with_groups_in_order(people):
+def test_to_frame_has_the_users_columns_with_groups_in_order(people):
     whole = people.with_columns(pl.col("lad").cast(pl.Int64))
     release = mm.protect(mm.read(whole, keys=KEYS, fraction=0.1), list(STEPS), rng=1)
     frame = release.released.to_frame()
@@ -142,7 +142,7 @@ tables = [["lad", "age"]]
 """
 
 
-def test_a_plan_recodes_swaps_by_groups_and_subsamples_and_is_made_again(files, tmp_path):
+def test_a_plan_with_recodes_a_swap_and_a_subsample_can_be_repeated(files, tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
     survey = str(files / "people.sav")
     done = run("assess", survey, "--plan", "plan.toml", "--out", "pack", "--json", folder=tmp_path)
@@ -172,7 +172,7 @@ def test_a_plan_recodes_swaps_by_groups_and_subsamples_and_is_made_again(files, 
     assert "Subsampling: some records were left out at random." in page
 
 
-def test_one_map_has_recodes_swaps_and_subsamples(people):
+def test_a_map_can_compare_recodes_swaps_and_subsamples(people):
     sample = mm.read(people, keys=KEYS, fraction=0.1)
     ways = {
         "bands": mm.Recode("age", bands=[0, 16, 65]),
@@ -189,7 +189,7 @@ def test_one_map_has_recodes_swaps_and_subsamples(people):
     assert found["half"].loss > 0
     assert mm.compare(
         sample, {"half": mm.Subsample(0.5)}, population=population, rng=1
-    ).tables  # those of all keys
+    ).tables  # a subsample affects the tables of all keys
 
 
 def test_a_search_may_recode_before_it_swaps(people):

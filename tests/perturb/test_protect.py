@@ -1,4 +1,4 @@
-"""Several steps, one release: composition, streams, provenance, and the file that is written."""
+"""Several steps, one release: composition, streams, provenance, and the written file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATA = mm.Microdata(
 AGE, LAD = mm.Pram("age", 0.8), mm.Swap("lad", 0.3, within=("sex",))
 
 
-def test_steps_on_different_keys_stand_side_by_side():
+def test_steps_on_different_keys_are_independent():
     release = mm.protect(DATA, [AGE, LAD], rng=1)
     alone = [step.apply(DATA, rng=1) for step in (AGE, LAD)]
     cells = SPACE.codes(np.arange(SPACE.size))
@@ -35,7 +35,7 @@ def test_steps_on_different_keys_stand_side_by_side():
     assert len(release.rates) == 3
 
 
-def test_adding_or_reordering_steps_changes_no_other_draw():
+def test_adding_or_reordering_steps_does_not_change_other_draws():
     sex = mm.Pram("ward", 0.7)
     orders = ([AGE, sex], [sex, AGE], [mm.Swap("lad", 0.2), sex, AGE])
     released = [mm.protect(DATA, steps, rng=5).released.codes for steps in orders]
@@ -59,7 +59,7 @@ def test_two_steps_on_one_key_multiply_their_matrices():
     assert np.array_equal(release.released.codes, other.released.codes)
 
 
-def test_the_composed_misclassification_is_what_two_steps_do_on_average(seed):
+def test_transitions_follow_the_composed_matrix_of_two_steps(seed):
     """Transition frequencies over 500 releases, with six standard errors (false alarm 2e-9 each)."""
     steps = [mm.Pram("lad", 0.8, label="first"), mm.Pram("lad", 0.7, label="second")]
     true = DATA.codes[:, 0].astype(int)
@@ -89,7 +89,7 @@ def test_provenance_keeps_the_seed_and_never_shows_it():
     assert again.released == release.released
 
 
-def test_without_a_seed_every_release_is_another():
+def test_releases_without_a_seed_differ():
     first, second = (AGE.apply(DATA) for _ in range(2))
 
     assert first.released != second.released
@@ -120,7 +120,7 @@ def read_back(path):
 
 @pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame, pa.table])
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_a_written_file_holds_the_users_columns_with_only_the_key_changed(kind, ending, tmp_path):
+def test_a_written_file_has_the_users_columns_with_only_the_key_changed(kind, ending, tmp_path):
     people = {pl.DataFrame: PEOPLE, pd.DataFrame: PEOPLE.to_pandas(), pa.table: PEOPLE.to_arrow()}[
         kind
     ]
@@ -140,7 +140,7 @@ def test_a_written_file_holds_the_users_columns_with_only_the_key_changed(kind, 
     assert names_in(tmp_path) == [path.name]
 
 
-def test_types_survive_in_parquet(tmp_path):
+def test_types_are_preserved_in_parquet(tmp_path):
     PEOPLE.write_parquet(tmp_path / "people.parquet")
     release = SWAP.apply(mm.read(tmp_path / "people.parquet", keys=["lad", "sex"]), rng=1)
     release.write(tmp_path / "protected.parquet")
@@ -151,7 +151,7 @@ def test_types_survive_in_parquet(tmp_path):
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", [True, False])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_a_csv_differs_from_its_input_in_the_changed_fields_only(end, last, mark, tmp_path):
+def test_a_csv_differs_from_its_input_only_in_the_changed_fields(end, last, mark, tmp_path):
     rows = [
         f'{number:03}, spaced ,"North, upper"," "" ",x'
         if number % 2
@@ -173,7 +173,7 @@ def test_a_csv_differs_from_its_input_in_the_changed_fields_only(end, last, mark
                 *(
                     row.replace('"North, upper"', "\x00")
                     .replace("South", '"North, upper"')
-                    .replace("\x00", "South")  # not quoted: that would tell what it was
+                    .replace("\x00", "South")  # quotes would reveal the original value
                     if changed
                     else row
                     for row, changed in zip(rows, release.changed, strict=True)
@@ -186,7 +186,7 @@ def test_a_csv_differs_from_its_input_in_the_changed_fields_only(end, last, mark
     assert written == expected
 
 
-def test_a_csv_may_be_written_as_parquet_and_back(tmp_path):
+def test_a_csv_written_as_parquet_has_the_same_values(tmp_path):
     PEOPLE.write_csv(tmp_path / "people.csv")
     release = SWAP.apply(mm.read(tmp_path / "people.csv", keys=["lad", "sex"]), rng=1)
     release.write(tmp_path / "protected.parquet")
@@ -197,7 +197,7 @@ def test_a_csv_may_be_written_as_parquet_and_back(tmp_path):
 
 
 class TestWriting:
-    """Nothing half-written, and the input is never touched."""
+    """A write is complete or absent, and never changes the input."""
 
     @pytest.fixture
     def source(self, tmp_path):
@@ -216,16 +216,16 @@ class TestWriting:
             release.write(tmp_path / spelling.format(folder=tmp_path.name))
         assert source.read_bytes() == before
 
-    def test_not_even_by_another_name(self, release, source, tmp_path):
+    def test_the_input_is_not_overwritten_through_a_hard_link(self, release, source, tmp_path):
         (tmp_path / "link.csv").hardlink_to(source)
         with pytest.raises(FileError, match="the file that was read"):
             release.write(tmp_path / "link.csv")
 
-    def test_an_unknown_ending(self, release, tmp_path):
+    def test_an_unknown_extension_is_rejected(self, release, tmp_path):
         with pytest.raises(FileError, match="Known extensions"):
             release.write(tmp_path / "protected.docx")
 
-    def test_no_such_directory(self, release, tmp_path):
+    def test_a_missing_folder_is_rejected(self, release, tmp_path):
         with pytest.raises(FileError, match="no such folder"):
             release.write(tmp_path / "nowhere" / "protected.csv")
 
@@ -244,7 +244,7 @@ class TestWriting:
         assert path.read_text(encoding="utf-8") == "old"
         assert names_in(tmp_path) == before
 
-    def test_a_record_is_not_quoted_when_a_format_cannot_hold_it(self, tmp_path):
+    def test_the_error_about_an_unsupported_column_quotes_no_record(self, tmp_path):
         frame = pl.DataFrame({"lad": ["a", "b"] * 4, "thing": [["secret"]] * 8})
         release = mm.Swap("lad", 0.5).apply(mm.read(frame, keys=["lad"]), rng=1)
         with pytest.raises(FileError, match="cannot store column 'thing'") as caught:
@@ -252,18 +252,18 @@ class TestWriting:
         assert "secret" not in str(caught.value)
         assert names_in(tmp_path) == []
 
-    def test_an_input_that_changed_since_it_was_read(self, release, source, tmp_path):
+    def test_an_input_that_changed_since_it_was_read_is_rejected(self, release, source, tmp_path):
         source.write_text(source.read_text(encoding="utf-8") + "x", encoding="utf-8")
         with pytest.raises(FileError, match="Read it again"):
             release.write(tmp_path / "protected.csv")
 
-    def test_a_new_file_has_the_permissions_of_one(self, release, tmp_path):
+    def test_a_new_file_has_default_permissions(self, release, tmp_path):
         release.write(tmp_path / "protected.csv")
         (tmp_path / "plain").touch()
 
         assert (tmp_path / "protected.csv").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
-    def test_the_hash_is_that_of_the_file(self, release, source):
+    def test_the_provenance_has_the_hash_of_the_input_file(self, release, source):
         from hashlib import sha256
 
         assert release.provenance is not None
@@ -276,7 +276,7 @@ class TestWriting:
 
         assert path.stat().st_mode & 0o777 == 0o600
 
-    def test_a_link_is_followed(self, release, tmp_path):
+    def test_a_symbolic_link_is_followed(self, release, tmp_path):
         (tmp_path / "other").mkdir()
         target, link = tmp_path / "other" / "protected.csv", tmp_path / "link.csv"
         target.touch()
@@ -286,7 +286,9 @@ class TestWriting:
         assert link.is_symlink()
         assert target.read_bytes()
 
-    def test_the_input_is_known_wherever_one_stands(self, source, tmp_path, monkeypatch):
+    def test_the_input_is_recognised_from_another_working_folder(
+        self, source, tmp_path, monkeypatch
+    ):
         monkeypatch.chdir(tmp_path)
         release = SWAP.apply(mm.read("people.csv", keys=["lad", "sex"]), rng=1)
         (tmp_path / "sub").mkdir()
@@ -299,18 +301,18 @@ class TestWriting:
         assert source.is_file()
 
     @pytest.mark.parametrize("path", [None, 3, b"x.csv", ["x.csv"], "x" * 300 + ".csv", "x\0.csv"])
-    def test_paths_that_are_none(self, release, path):
+    def test_invalid_paths_are_rejected(self, release, path):
         with pytest.raises(FileError):
             release.write(path)
 
-    def test_an_input_that_is_gone(self, release, source, tmp_path):
+    def test_an_input_that_was_deleted_is_rejected(self, release, source, tmp_path):
         source.unlink()
         (tmp_path / "protected.csv").touch()
         with pytest.raises(FileError, match="Read it again"):
             release.write(tmp_path / "protected.csv")
 
 
-def test_what_is_done_to_a_frame_after_reading_does_not_matter(tmp_path):
+def test_later_changes_to_a_frame_do_not_reach_the_written_file(tmp_path):
     frame = pd.DataFrame({"k": list("ab") * 20, "n": range(40)})
     release = mm.Swap("k", 0.2).apply(mm.read(frame, keys=["k"]), rng=1)
     frame["n"] = -1
@@ -319,7 +321,7 @@ def test_what_is_done_to_a_frame_after_reading_does_not_matter(tmp_path):
     assert read_back(tmp_path / "m.csv")["n"].to_list() == [str(n) for n in range(40)]
 
 
-def test_a_header_with_quotes_is_read_as_it_was_meant(tmp_path):
+def test_a_header_with_doubled_quotes_is_read_and_written(tmp_path):
     path = tmp_path / "q.csv"
     path.write_text('"a ""quoted"" name",x\nf,1\nm,2\nf,3\nm,4\n', encoding="utf-8")
     release = mm.Swap('a "quoted" name', 0.5).apply(mm.read(path, keys=['a "quoted" name']), rng=1)
@@ -337,7 +339,7 @@ def test_a_key_that_was_not_swapped_can_be_corrected():
     ]  # fmt: skip
 
 
-def test_nothing_that_holds_data_shows_it():
+def test_no_repr_shows_data():
     frame = pl.DataFrame({"k": ["secret-a", "secret-b"] * 20, "g": ["secret-c", "secret-d"] * 20})
     sample = mm.read(frame.with_columns(k=pl.col("k").reverse()), keys=["k"], fraction=0.5)
     sample = mm.read(
@@ -350,14 +352,14 @@ def test_nothing_that_holds_data_shows_it():
     assert not any("secret" in repr(one) for one in shown)
 
 
-def test_hashes_tell_files_apart():
+def test_fingerprints_differ_between_files():
     other = DATA.with_codes(DATA.codes[::-1])
 
     assert DATA.fingerprint() != other.fingerprint()
     assert DATA.fingerprint() == mm.Microdata(SPACE, np.ascontiguousarray(DATA.codes)).fingerprint()
 
 
-def test_a_mechanism_with_strata_goes_onto_a_file_that_lacks_some():
+def test_a_mechanism_with_strata_applies_to_a_file_without_some_strata():
     small = mm.KeySpace(
         [mm.Key("lad", range(4)), *(mm.Key(k, [0, 1]) for k in ("ward", "sex", "age"))]
     )
@@ -373,7 +375,7 @@ def test_a_mechanism_with_strata_goes_onto_a_file_that_lacks_some():
         assert np.array_equal(one.on(small).stay(other.codes), one.stay(other.codes))
 
 
-def test_two_swaps_of_one_key_can_be_assessed_when_the_population_has_more_categories():
+def test_two_swaps_of_one_key_can_be_assessed_with_a_wider_population():
     wider = mm.KeySpace([*SPACE.keys[:3], mm.Key("age", range(5))])
     population = mm.KeyTable.of(wider, np.vstack([DATA.codes, [[0, 0, 0, 4]]]))
     steps = [mm.Swap("lad", 0.2, within=("age",)), mm.Swap("lad", 0.2, within=("sex",), label="z")]
@@ -382,8 +384,8 @@ def test_two_swaps_of_one_key_can_be_assessed_when_the_population_has_more_categ
     assert mm.exact_risk(release, population).total >= 0
 
 
-def test_a_release_keeps_what_its_steps_warned_of():
-    """Said once when it is made, and kept for those who report on it, whichever keys they see."""
+def test_a_release_keeps_the_warnings_of_its_steps():
+    """The warning is given once, and every projection of the release keeps it."""
     people = pl.DataFrame({"lad": ["a"] * 90 + ["b"] * 10, "sex": ["f", "m"] * 50})
     sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
     with pytest.warns(RateWarning) as caught:
@@ -398,6 +400,6 @@ def test_a_release_keeps_what_its_steps_warned_of():
     assert release.changed_by_key["lad"] == 0.12
 
 
-def test_steps_name_the_keys_that_they_change():
+def test_steps_name_the_keys_they_change():
     assert mm.Swap(("lad", "ward"), 0.1, within=("sex",)).altered_keys == ("lad", "ward")
     assert mm.Pram(["age", ("lad", "ward")], 0.8).altered_keys == ("age", "lad", "ward")

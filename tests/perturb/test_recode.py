@@ -49,14 +49,14 @@ TOP = mm.Recode("age", top=80)
 
 
 class TestRecode:
-    def test_bands_groups_and_top_codes_join_categories_in_order(self, sample):
+    def test_bands_groups_and_top_codes_merge_categories_in_order(self, sample):
         bands, groups, top = (one.apply(sample).released.space for one in (BANDS, GROUPS, TOP))
 
         assert bands["age"].categories == ("0-15", "16-64", "65+")
         assert groups["lad"].categories == ("a", "b", "c", "east", "rest")
         assert top["age"].categories == (*map(str, range(80)), "80+")
 
-    def test_numbers_as_text_are_put_into_bands_too(self):
+    def test_numbers_stored_as_text_can_be_banded(self):
         data = mm.read(pl.DataFrame({"age": ["9", "10", "100"]}), keys=["age"], fraction=0.5)
         coarse = mm.Recode("age", bands=[0, 10, 50]).apply(data).released
 
@@ -85,14 +85,14 @@ class TestRecode:
         assert found.total == pytest.approx(wanted.total)
         assert found.unprotected == sample.uniques
 
-    def test_categories_of_the_population_alone_are_recoded_too(self, sample):
+    def test_categories_found_only_in_the_population_are_recoded(self, sample):
         more = pl.DataFrame({"lad": list("aaab"), "sex": list("fffm"), "age": [95, 120, 5, 5]})
         counts = BANDS.apply(sample).recoded(mm.count(more, keys=KEYS))
 
         assert counts.lookup(np.array([[0, 0, counts.space["age"].code("65+")]])).tolist() == [2]
 
     @pytest.mark.parametrize("design", ["swap", "PRAM of groups", "within groups"])
-    def test_a_recode_before_a_step_is_that_step_on_the_recoded_file(self, people, sample, design):
+    def test_a_recode_and_a_step_equal_that_step_on_the_recoded_file(self, people, sample, design):
         step = {
             "swap": mm.Swap("lad", rate=0.3),
             "PRAM of groups": mm.Pram("age", stay=0.7),
@@ -109,7 +109,7 @@ class TestRecode:
             mm.exact_risk(wanted, counts).by_unique
         )
 
-    def test_two_recodes_of_one_key_are_one_after_the_other(self, sample, population):
+    def test_two_recodes_of_one_key_are_applied_in_order(self, sample, population):
         wider = mm.Recode("age", groups={"grown up": ["16-64", "65+"]}, label="wider")
         release = mm.protect(sample, [BANDS, wider], rng=1)
         one = mm.Recode("age", bands=[0, 16]).apply(sample)
@@ -125,12 +125,12 @@ class TestRecode:
         [mm.Pram("age", stay=0.5), mm.Swap("lad", rate=0.2, within=("age",))],
         ids=["changed", "needed"],
     )
-    def test_what_an_earlier_step_changed_or_needs_is_recoded_first(self, sample, before):
+    def test_recoding_a_key_after_a_step_that_uses_it_is_rejected(self, sample, before):
         with without_warnings(), pytest.raises(mm.MaskmeterError, match="Recode first"):
             mm.protect(sample, [before, BANDS], rng=1)
 
-    def test_recording_errors_are_those_of_the_groups(self, people, sample, population):
-        """Rows of a group are averaged over its records; here all categories of a group are alike."""
+    def test_recording_errors_are_averaged_over_groups(self, people, sample, population):
+        """Rows are averaged over the records of a group; here all rows of a group agree."""
         errors = np.eye(90)
         errors[:16, :16], errors[:16, 16] = 0.8 * np.eye(16), 0.2
         release = BANDS.apply(sample)
@@ -154,7 +154,7 @@ class TestRecode:
         assert after[2:] == pytest.approx(before[2:])
         assert mm.information_loss(release).margins()["total_variation"].to_list() == [0, 0, 0]
 
-    def test_a_regression_has_the_groups_on_both_sides(self, sample):
+    def test_a_regression_uses_the_groups_before_and_after(self, sample):
         release = mm.protect(sample, [GROUPS, mm.Swap("lad", rate=0.2)], rng=1)
         loss = mm.regression_loss(release, "age", predictors=["lad"])
 
@@ -190,7 +190,7 @@ class TestRecode:
             (mm.Recode("job", top=100), "No key named 'job'"),
         ],
     )
-    def test_recodes_that_do_not_fit_the_file_are_refused(self, sample, step, message):
+    def test_recodes_that_do_not_fit_the_file_are_rejected(self, sample, step, message):
         with pytest.raises(mm.MaskmeterError, match=message):
             step.apply(sample)
 
@@ -220,7 +220,7 @@ class TestSubsample:
         assert set(release.released.weights.tolist()) == {10.0}
         assert release.rates.row(0)[3:] == pytest.approx((0.6, 0.6, 1 - len(release.kept) / 1500))
 
-    def test_the_risk_is_that_of_the_records_kept(self, people, population):
+    def test_the_risk_is_that_of_the_kept_records(self, people, population):
         data = mm.read(people[:1500], keys=KEYS, fraction=0.25)
         release = mm.Subsample(0.5).apply(data, rng=2)
         alone = mm.Microdata(data.space, data.codes[release.kept], fraction=0.125)
@@ -233,7 +233,7 @@ class TestSubsample:
         assert found.total == pytest.approx(wanted.total)
         assert found.unprotected == data.uniques
 
-    def test_it_composes_with_other_steps_in_any_order(self, sample, population):
+    def test_a_subsample_composes_with_other_steps_in_any_order(self, sample, population):
         swap, half = mm.Swap("lad", rate=0.3), mm.Subsample(0.5)
         after = mm.protect(sample, [swap, half, TOP], rng=1)
         before = mm.protect(sample, [half, TOP, swap], rng=1)
@@ -247,7 +247,7 @@ class TestSubsample:
             assert mm.exact_risk(one, population).uniques == one.released.uniques
             assert (one.mechanism.prob(true=one.truth.codes, released=one.released.codes) > 0).all()
 
-    def test_tables_are_scaled_up_before_any_loss(self, people, sample):
+    def test_tables_are_scaled_up_before_loss_is_measured(self, people, sample):
         release = mm.Subsample(0.5).apply(sample, rng=1)
         before, after = mm.information_loss(release, rows="lad", columns="work").tables
 
@@ -262,7 +262,7 @@ class TestSubsample:
         ).tables
         assert tables[0].sum() == pytest.approx(tables[1].sum())
 
-    def test_a_subsample_may_not_be_empty(self):
+    def test_an_empty_subsample_is_rejected(self):
         data = mm.read(pl.DataFrame({"sex": ["f", "m"]}), keys=["sex"], fraction=0.5)
 
         with pytest.raises(mm.MaskmeterError, match="keeps none of the records"):
@@ -272,10 +272,10 @@ class TestSubsample:
 
 
 @given(worlds(most_units=5), st.integers(0, 3), st.integers(0, 2**10))
-def test_exact_risk_of_all_steps_together_is_that_of_the_definition(world, key, halves):
-    """Two categories are joined to one of each category of a world; its errors and a subsample follow.
+def test_exact_risk_after_all_steps_equals_the_definition(world, key, halves):
+    """A recode joins the two halves of each category; errors and a subsample follow.
 
-    People have either half of a category, as the bits of `halves` say.
+    The bits of `halves` decide which half of a category each person has.
     """
     assume(key < len(world.sizes) and len(world.cells) > 1)
     name, c = world.names[key], Fraction(3, 4)

@@ -1,4 +1,4 @@
-"""Plan files: what they say, where they err, and the starter that a file suggests."""
+"""Plan files: their contents, the lines of their errors, and the starter plan of a file."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ VALUES = st.recursive(
 
 
 @given(data=st.dictionaries(ENTRIES, VALUES, max_size=4))
-def test_a_plan_has_a_fault_exactly_if_its_types_do_not_allow_it(data):
-    """The entry that is named at fault is one that is there, or one that misses something."""
+def test_a_plan_has_a_fault_exactly_when_its_types_are_wrong(data):
+    """The path of a fault leads to an entry of the plan."""
     fault = first_fault(data, {})
     try:
         msgspec.convert(data, Plan)
@@ -144,13 +144,13 @@ def test_a_plan_has_a_fault_exactly_if_its_types_do_not_allow_it(data):
         ({"scenario": {"any": {"keys": ["a"]}}, "family": {"key": "a", "methods": []}}, True),
     ],
 )
-def test_the_laws_of_faults_hold_for_plans_of_every_kind(data, sound):
+def test_faults_agree_with_the_types_for_examples_of_each_section(data, sound):
     assert (first_fault(data, {}) is None) == sound
     if sound:
         assert msgspec.convert(data, Plan)
 
 
-def test_files_that_are_no_plan(tmp_path):
+def test_invalid_plan_files_are_rejected(tmp_path):
     with pytest.raises(mm.MaskmeterError, match="no such file"):
         read_plan(tmp_path / "none.toml")
     with pytest.raises(mm.MaskmeterError, match="it is a directory"):
@@ -160,7 +160,7 @@ def test_files_that_are_no_plan(tmp_path):
         read_plan(tmp_path / "latin.toml")
 
 
-def test_lines_are_found_whatever_the_spelling():
+def test_line_numbers_are_found_in_any_spelling_of_toml():
     text = '[data]\n"keys" = [ # [\n "a", "]",\n]\n[data . bands]\nage = {a = "}"}\n[[x]]\n[[x.y]]\nb=1\n[[x]]\n[[x.y]]\n'
     found = places(text)
 
@@ -221,7 +221,7 @@ def task(survey, people, tmp_path):
     return read_task(read_plan(planned(tmp_path, PLAN)), survey)
 
 
-def test_a_plan_becomes_steps_scenarios_errors_and_a_target(task):
+def test_a_plan_is_read_into_steps_scenarios_errors_and_a_target(task):
     swap, pram, own = task.steps
 
     assert task.sample.space.names == ("age", "sex", "lad", "marital", "ethnicity", "activity")
@@ -243,7 +243,7 @@ def test_a_plan_becomes_steps_scenarios_errors_and_a_target(task):
     assert set(pi[task.sample.codes[:, 1] == male]) == {0.01}
 
 
-def test_steps_are_said_again_as_they_were_read(task):
+def test_steps_survive_a_round_trip_through_json(task):
     for step in task.steps:
         again = step_of(
             msgspec.json.decode(msgspec.json.encode(step.to_plan()), type=type(step.to_plan())),
@@ -254,7 +254,7 @@ def test_steps_are_said_again_as_they_were_read(task):
         assert again == step
 
 
-def test_forbidden_moves_and_crossed_keys_go_there_and_back(task):
+def test_forbidden_moves_and_crossed_keys_survive_a_round_trip(task):
     steps = [
         mm.Pram("marital", stay=0.8, forbidden=[("Single", "Widowed"), (..., "Married")]),
         mm.Pram(("sex", "marital"), stay=0.9),
@@ -282,7 +282,7 @@ def test_forbidden_moves_and_crossed_keys_go_there_and_back(task):
         ),
     ],
 )
-def test_what_a_step_cannot_do_is_put_down_to_its_line(survey, tmp_path, entry, said):
+def test_an_invalid_step_is_reported_with_its_line(survey, tmp_path, entry, said):
     text = f'[data]\nkeys = ["lad", "sex", "age"]\nfraction = 0.02\n\n[[step]]\n{entry}\n'
     task = read_task(read_plan(planned(tmp_path, text)), survey)
 
@@ -307,14 +307,14 @@ def test_categories_may_be_named_by_their_labels(tmp_path):
     assert dict(task.steps[0].rate.values) == {(2,): 0.2, (1,): 0.1}
 
 
-def test_a_plan_without_keys_or_sampling_says_what_to_give(survey, tmp_path):
+def test_the_error_for_a_plan_without_keys_or_sampling_says_what_to_add(survey, tmp_path):
     with pytest.raises(mm.MaskmeterError, match=r"maskmeter plan init survey\.csv"):
         read_task(PlanFile(Plan()), survey)
     with pytest.raises(mm.MaskmeterError, match="--fraction or --weights"):
         read_task(read_plan(planned(tmp_path, '[data]\nkeys = ["sex", "age"]')), survey)
 
 
-def test_a_population_tells_the_fraction(survey, census, people, tmp_path):
+def test_the_fraction_follows_from_the_population(survey, census, people, tmp_path):
     census.write_parquet(tmp_path / "census.parquet")
     text = '[data]\nkeys = ["sex", "age"]\npopulation = "census.parquet"'
     task = read_task(read_plan(planned(tmp_path, text)), survey)
@@ -323,11 +323,11 @@ def test_a_population_tells_the_fraction(survey, census, people, tmp_path):
     assert task.sample.fraction == len(people) / len(census)
 
 
-def test_a_number_that_does_not_vary_stays_a_number(task):
+def test_a_constant_rate_stays_a_number(task):
     assert varying(0.2, task.sample) == 0.2
 
 
-def test_the_starter_guesses_and_says_why(tmp_path):
+def test_the_starter_plan_guesses_roles_and_gives_reasons(tmp_path):
     records = 400
     rng = np.random.default_rng(1)
     frame = pl.DataFrame(
@@ -376,7 +376,7 @@ def test_the_starter_guesses_and_says_why(tmp_path):
         write_starter(tmp_path / "a.csv", tmp_path / "none" / "plan.toml")
 
 
-def test_the_parts_of_a_starter_work_once_they_are_switched_on(survey, tmp_path):
+def test_the_disabled_parts_of_a_starter_plan_work_once_enabled(survey, tmp_path):
     write_starter(survey, tmp_path / "plan.toml")
     text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
     kept = [
@@ -410,7 +410,7 @@ def test_the_parts_of_a_starter_work_once_they_are_switched_on(survey, tmp_path)
     assert list(task.scenarios) == ["keys of the plan", "neighbour"]
 
 
-def test_a_file_without_anything_to_guess_still_gets_a_starter():
+def test_a_file_without_usable_columns_still_gets_a_starter_plan():
     text = starter("a.csv", 3, columns_of(pl.DataFrame({"x": [1, 1, 1]}), {}))
 
     assert "keys = [\n]" in text
