@@ -1,4 +1,4 @@
-"""The evidence: what an assessment finds, what its reports tell to whom, and what a pack keeps together."""
+"""The evidence: the findings of an assessment, its reports for each audience, and its files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def found(release):
 
 @pytest.fixture(scope="module")
 def parity():
-    """Return a file whose fourth key follows from the other three, as no smaller term can tell."""
+    """Return a file whose fourth key depends on the other three only jointly."""
     rng = np.random.default_rng(1)
     a, b, c = (rng.integers(0, 12, 3000) for _ in range(3))
     frame = pl.DataFrame({"a": a, "b": b, "c": c, "d": (a + b + c) % 12})
@@ -72,18 +72,18 @@ def parity():
 
 
 def agency_sections(found):
-    """Return the sections of the agency's report, records included."""
+    """Return the sections of the agency's report, including records."""
     return sections(figures(found), record_tables(found))
 
 
 def texts(listed):
-    """Yield every word of some sections, those in charts too."""
+    """Yield all text in the sections, including that in charts."""
     for block in blocks_of(listed):
         yield json.dumps(block.chart.to_dict()) if isinstance(block, Figure) else repr(block)
 
 
 def blocks_of(listed):
-    """Yield the blocks of some sections, folded ones and those beside each other too."""
+    """Yield the blocks of the sections, including folded and paired ones."""
     for section in listed:
         for block in section.blocks:
             if isinstance(block, Beside):
@@ -94,20 +94,22 @@ def blocks_of(listed):
                 yield block
 
 
-def test_a_scenario_sees_the_release_through_its_keys(release):
+def test_each_scenario_is_assessed_on_its_own_keys(release):
     known = assess(release, known={"near": ["lad", "age"], "all": KEYS})
     near, whole = known.scenarios
 
-    with without_warnings():  # few are unique on two keys
+    with without_warnings():  # few records are unique on two keys
         assert near.risk.total == mm.estimate_risk(release.project(["lad", "age"])).total
     assert whole.risk.total == mm.estimate_risk(release).total
     assert known.worst is whole
     left_out = dict(whole.left_out)
     assert set(left_out) == set(KEYS)
-    assert left_out["lad"].risk == pytest.approx(left_out["lad"].without_error)  # only lad moved
+    assert left_out["lad"].risk == pytest.approx(
+        left_out["lad"].without_error
+    )  # only lad was changed
 
 
-def test_the_keys_of_a_scenario_may_be_text_with_commas(release):
+def test_the_keys_of_a_scenario_may_be_comma_separated_text(release):
     with without_warnings():
         known = assess(release, known={"near": "lad, age"}, drop_one=False)
 
@@ -131,7 +133,7 @@ def test_a_target_must_be_met_by_the_upper_end_in_every_scenario(release):
     assert known.mark is None
 
 
-def test_natural_error_is_seen_in_every_scenario(sample):
+def test_recording_errors_lower_the_risk_only_where_their_key_is_known(sample):
     errors = mm.Misclassification({"age": mm.stay_or_move(24, stay=0.8)})
     plain, wrong = (
         assess(
@@ -146,7 +148,7 @@ def test_natural_error_is_seen_in_every_scenario(sample):
     assert wrong.scenarios[1].risk.total == pytest.approx(plain.scenarios[1].risk.total, rel=0.2)
 
 
-def test_the_verdict_is_the_headline(found, release):
+def test_the_summary_starts_with_the_verdict(found, release):
     risk = mm.estimate_risk(release)
     said = found.summary()
 
@@ -165,7 +167,7 @@ def test_a_file_without_uniques_has_a_verdict_and_reports(sample, tmp_path):
     assert (tmp_path / "out" / "internal.html").exists()
 
 
-def test_a_file_whose_sampling_is_not_stated_says_so():
+def test_the_report_says_when_sampling_is_not_stated():
     frame = pl.DataFrame({"a": [1, 1, 2, 3]})
     sample = mm.read(frame, keys=["a"])
     said = "".join(
@@ -175,7 +177,7 @@ def test_a_file_whose_sampling_is_not_stated_says_so():
     assert "A file of 4 records with 1 key (3 combinations). Sampling: not stated." in said
 
 
-def test_one_unique_record_without_a_target_is_said_in_the_singular():
+def test_one_unique_record_outside_the_population_is_reported_in_the_singular():
     space = mm.KeySpace([mm.Key("a", (1, 2, 3))])
     original, released = (
         mm.read(pl.DataFrame({"a": [1, 1, 2, last]}), keys=space, fraction=0.5) for last in (2, 3)
@@ -188,7 +190,7 @@ def test_one_unique_record_without_a_target_is_said_in_the_singular():
     assert "1 unique record has a combination of keys that nobody in the population" in said
 
 
-def test_the_figures_are_the_json_and_follow_their_schema(found):
+def test_the_figures_survive_json_and_match_the_documented_schema(found):
     written = encoded(figures(found))
     schema = msgspec.json.schema(Figures)
 
@@ -198,14 +200,14 @@ def test_the_figures_are_the_json_and_follow_their_schema(found):
     assert json.loads(documented.read_text(encoding="utf-8")) == json.loads(json.dumps(schema))
 
 
-def test_the_schemas_of_the_other_files_are_documented():
+def test_the_documented_schemas_of_the_other_files_are_current():
     docs = Path(__file__).parents[2] / "docs"
     for name, kind in (("provenance", ProvenanceFile), ("comparison", Comparison)):
         documented = json.loads((docs / f"{name}.schema.json").read_text(encoding="utf-8"))
         assert documented == json.loads(json.dumps(msgspec.json.schema(kind)))
 
 
-def test_a_report_has_its_parts_in_order(found):
+def test_a_report_has_its_sections_in_order(found):
     listed = agency_sections(found)
 
     assert [section.title for section in listed] == [
@@ -230,7 +232,7 @@ def test_a_report_has_its_parts_in_order(found):
     assert len(table.rows) == len(found.worst.risk.search.path)
 
 
-def test_the_first_screen_has_the_decision(found):
+def test_the_first_screen_shows_the_decision(found):
     first = top(figures(found))
 
     assert first.mark == f"Target {found.mark}"
@@ -280,14 +282,14 @@ def test_a_model_that_does_not_fit_gives_no_number(parity):
     assert not figures(known).scenarios[0].risk.assessable
 
 
-def test_exact_risk_needs_no_model_that_fits(parity):
+def test_exact_risk_does_not_need_a_model_that_fits(parity):
     population = mm.count(pl.concat([parity.to_frame()] * 4), keys=parity.space)
 
     assert assess(parity, population=population, drop_one=False).assessable
 
 
-def test_what_was_done_is_told_with_the_share_that_was_achieved(sample):
-    """One district holds nearly everybody, so that few of the wanted pairs can be made."""
+def test_the_report_gives_the_share_of_records_actually_swapped(sample):
+    """Nearly everybody lives in one district, so few of the requested pairs can be made."""
     frame = sample.to_frame().with_columns(
         lad=pl.when(pl.int_range(pl.len()) % 40 > 0).then(pl.lit("a")).otherwise(pl.lit("b"))
     )
@@ -317,7 +319,7 @@ def test_what_was_done_is_told_with_the_share_that_was_achieved(sample):
         st.sampled_from([0.0, 0.01, 0.05, 0.07, 0.1, 0.15, 0.3, 0.5, 0.6, 1.0]), min_size=1
     ),
 )
-def test_bands_hold_every_unique(found, risks):
+def test_risk_bands_contain_every_unique_record(found, risks):
     risk = replace(found.worst.risk, by_unique=np.array(risks), records=np.arange(len(risks)))
     bands = replace(found.worst, risk=risk).bands()
     counts = bands["count"].to_list()
@@ -327,10 +329,10 @@ def test_bands_hold_every_unique(found, risks):
     assert bands["high"].to_list()[:-1] == bands["low"].to_list()[1:]
     for low, high, count in bands.iter_rows():
         assert count == sum(low < one <= high or (low == 0 == one) for one in risks)
-    assert counts[-1] == risk.above(0.5)  # as the verdict counts
+    assert counts[-1] == risk.above(0.5)  # the count in the verdict
 
 
-def test_a_key_that_misleads_is_named(sample):
+def test_a_misleading_key_is_named(sample):
     scrambled = mm.Pram("lad", stay=0.05).apply(sample, rng=1)
     known = assess(scrambled)
 
@@ -342,7 +344,7 @@ def test_a_key_that_misleads_is_named(sample):
     assert figures(known).worst.better_without[0].key == "lad"
 
 
-def test_agency_files_are_for_their_owner_alone(release, tmp_path):
+def test_agency_files_are_readable_only_by_their_owner(release, tmp_path):
     mm.report(assess(release), tmp_path / "out")
     modes = {path.name: path.stat().st_mode & 0o077 for path in (tmp_path / "out").iterdir()}
 
@@ -350,7 +352,7 @@ def test_agency_files_are_for_their_owner_alone(release, tmp_path):
         assert modes[name] == 0, name
 
 
-def test_what_stands_in_the_way_is_found_before_anything_is_moved(release, tmp_path):
+def test_a_file_in_the_way_is_found_before_anything_is_written(release, tmp_path):
     (tmp_path / "charts").write_text("mine")
     with pytest.raises(mm.MaskmeterError, match="'charts' is in the way"):
         mm.report(assess(release), tmp_path, charts="svg")
@@ -368,7 +370,7 @@ def test_the_provenance_of_another_release_is_not_overwritten(sample, tmp_path):
     assert (tmp_path / "provenance.json").read_bytes() == before
 
 
-def test_many_keys_are_not_left_out_one_by_one(sample, monkeypatch):
+def test_with_many_keys_the_risk_without_each_key_is_not_measured(sample, monkeypatch):
     monkeypatch.setattr("maskmeter.evidence.scenario.MOST_KEYS", 3)
 
     assert assess(sample).worst.left_out == []
@@ -377,7 +379,7 @@ def test_many_keys_are_not_left_out_one_by_one(sample, monkeypatch):
     assert "The risk without one key" not in said
 
 
-def test_households_that_show_a_change_are_cautioned_about(sample):
+def test_a_caution_warns_of_households_that_reveal_a_change(sample):
     frame = sample.to_frame().with_columns(hh=pl.int_range(pl.len()) // 2)
     read = mm.read(frame, keys=KEYS, fraction=0.02)
     swapped = mm.Swap("lad", rate=0.2).apply(read, rng=1)
@@ -386,7 +388,7 @@ def test_households_that_show_a_change_are_cautioned_about(sample):
     assert "members of a household who differ" in said
 
 
-def test_report_writes_what_it_says(release, tmp_path):
+def test_report_writes_exactly_the_files_it_lists(release, tmp_path):
     pack = mm.report(assess(release, loss=[("lad", "age")]), tmp_path / "new" / "out", charts="png")
 
     assert [path.name for path in pack.files[:6]] == [
@@ -407,7 +409,7 @@ def test_report_writes_what_it_says(release, tmp_path):
     assert frame.equals(release.released.to_frame())
 
 
-def test_a_release_put_together_by_hand_has_no_provenance(sample, tmp_path):
+def test_a_release_built_by_hand_has_no_provenance(sample, tmp_path):
     errors = mm.Misclassification({"sex": mm.stay_or_move(2, stay=0.9)}).on(sample)
     moved = sample.with_codes(errors.draw(sample.codes, rng=1))
     pack = mm.report(assess(mm.Release(sample, moved, errors)), tmp_path / "out")
@@ -416,7 +418,7 @@ def test_a_release_put_together_by_hand_has_no_provenance(sample, tmp_path):
     assert "protected.parquet" in [path.name for path in pack.files]
 
 
-def test_what_a_format_loses_is_kept_with_the_pack(tmp_path):
+def test_a_pack_records_what_its_format_loses(tmp_path):
     import pyreadstat
 
     frame = pl.DataFrame({"sex": [1.0, 2.0] * 50, "lad": [float(n % 5) for n in range(100)]})
@@ -444,13 +446,13 @@ def test_what_a_format_loses_is_kept_with_the_pack(tmp_path):
         ({"options": "RS20"}, "`options` must be a map (mm.compare)"),
     ],
 )
-def test_reports_that_cannot_be_made_leave_nothing(found, tmp_path, options, said):
+def test_invalid_report_options_are_rejected_and_nothing_is_written(found, tmp_path, options, said):
     with pytest.raises(mm.MaskmeterError, match=re.escape(said)):
         mm.report(found, tmp_path / "out", **options)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_report_is_about_an_assessment(release, sample, tmp_path):
+def test_report_rejects_anything_but_an_assessment_of_a_release(release, sample, tmp_path):
     with pytest.raises(mm.MaskmeterError, match=r"Give an assessment \(mm.assess\), not a Release"):
         mm.report(release, tmp_path / "out")
     with pytest.raises(mm.MaskmeterError, match="this file was not protected"):
@@ -471,12 +473,12 @@ def test_a_report_is_about_an_assessment(release, sample, tmp_path):
         ({"loss": "lad"}, "`loss` must be a pair of columns"),
     ],
 )
-def test_what_cannot_be_assessed_is_refused(release, options, said):
+def test_invalid_options_of_assess_are_rejected(release, options, said):
     with pytest.raises(mm.MaskmeterError, match=re.escape(said)):
         assess(release, **options)
 
 
-def test_the_provenance_records_what_was_assessed_and_how_it_is_reported(release, tmp_path):
+def test_the_provenance_records_the_options_of_assess_and_report(release, tmp_path):
     known = {"near": ["lad", "age"], "all": KEYS}
     target = mm.Target(max_share=0.2, by="estimate")
     with without_warnings():
@@ -493,7 +495,7 @@ def test_the_provenance_records_what_was_assessed_and_how_it_is_reported(release
     assert plan.report == ReportPlan("Ours", "both", 20, rates=True, matrix=True)
 
 
-def test_the_matrices_of_a_release_are_written_for_their_owner_alone(release, tmp_path):
+def test_matrices_are_written_readable_only_by_their_owner(release, tmp_path):
     pack = mm.report(assess(release, drop_one=False), tmp_path, matrix=True)
     frame = pl.read_csv(tmp_path / "matrix.csv")
     sums = frame.group_by("key", "stratum", "true").agg(pl.col("probability").sum())
@@ -508,7 +510,7 @@ def test_the_matrices_of_a_release_are_written_for_their_owner_alone(release, tm
         mm.report(assess(release, drop_one=False), tmp_path)
 
 
-def test_an_assessment_is_a_result_like_the_others(found, sample):
+def test_an_assessment_has_the_views_of_every_result(found, sample):
     frame = found.to_frame()
     values = {figure: value for _, figure, value, _ in frame.iter_rows()}
     worst = found.worst
@@ -524,18 +526,18 @@ def test_an_assessment_is_a_result_like_the_others(found, sample):
     assert assess(sample, drop_one=False).to_frame()["unprotected"].null_count() == 7
 
 
-def test_figures_hold_no_value_of_a_record_and_no_seed(tmp_path):
+def test_figures_contain_no_record_value_and_no_seed(tmp_path):
     frame = pl.DataFrame({"lad": [f"Qz7{n % 9}" for n in range(300)], "age": range(300)})
     read = mm.read(frame.with_columns(pl.col("age") % 40), keys=["lad", "age"], fraction=0.1)
     with without_warnings():
         known = figures(assess(mm.Swap("lad", rate=0.2).apply(read, rng=SEED)))
-    written = encoded(msgspec.structs.replace(known, loss=())).decode()  # its BVR is by category
+    written = encoded(msgspec.structs.replace(known, loss=())).decode()  # BVR is listed by category
 
     assert "Qz7" not in written
     assert str(SEED) not in written
 
 
-def test_a_folder_that_cannot_be_written_to(release, tmp_path):
+def test_a_report_to_an_unwritable_folder_is_rejected(release, tmp_path):
     (tmp_path / "file").write_text("x")
     for folder in (tmp_path / "file", tmp_path / "file" / "out"):
         with pytest.raises(mm.MaskmeterError, match="Cannot write to"):
@@ -543,7 +545,7 @@ def test_a_folder_that_cannot_be_written_to(release, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema_version": 2}', "\x00"])
-def test_what_is_no_provenance_is_refused(tmp_path, text):
+def test_invalid_provenance_files_are_rejected(tmp_path, text):
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(mm.MaskmeterError, match="not a provenance"):
         read_provenance(tmp_path / "p.json")
@@ -551,7 +553,7 @@ def test_what_is_no_provenance_is_refused(tmp_path, text):
         read_provenance(tmp_path / "none.json")
 
 
-def test_a_provenance_of_an_older_version_is_refused_with_what_to_do(release, tmp_path):
+def test_the_error_for_an_older_provenance_says_what_to_do(release, tmp_path):
     mm.report(assess(release, drop_one=False), tmp_path)
     path = tmp_path / "provenance.json"
     older = json.loads(path.read_text(encoding="utf-8")) | {"schema_version": 1}
@@ -560,7 +562,7 @@ def test_a_provenance_of_an_older_version_is_refused_with_what_to_do(release, tm
         read_provenance(path)
 
 
-def test_records_of_all_scenarios_stand_beside_each_other(release):
+def test_by_record_has_one_risk_column_per_scenario(release):
     known = assess(release, known={"near": ["lad", "age"], "all": KEYS}, drop_one=False)
     frame = known.by_record()
 
@@ -594,9 +596,7 @@ def test_exact_risk_is_null_for_records_that_are_not_unique(town, release):
 @pytest.mark.parametrize(
     ("seed", "guessable"), [(20260131, True), (2**64 - 1, True), (2**64, False)]
 )
-def test_a_seed_that_can_be_guessed_is_a_caution_for_the_agency_alone(
-    sample, tmp_path, seed, guessable
-):
+def test_a_guessable_seed_is_a_caution_only_for_the_agency(sample, tmp_path, seed, guessable):
     made = mm.Swap("lad", rate=0.1).apply(sample, rng=seed)
     pack = mm.report(assess(made, drop_one=False), tmp_path)
     told = {
@@ -613,7 +613,7 @@ def test_a_seed_that_can_be_guessed_is_a_caution_for_the_agency_alone(
     assert str(seed) not in " ".join(pack.cautions)
 
 
-def test_the_seed_of_the_demonstration_is_no_caution(tmp_path):
+def test_the_fixed_seed_of_the_demonstration_gives_no_caution(tmp_path):
     story = run_demo(tmp_path, size=20_000)
 
     assert story.found.release.provenance.seed == 2010

@@ -1,4 +1,4 @@
-"""A refusal to overwrite comes before the work: nothing is read, drawn or measured for nothing."""
+"""Commands refuse to overwrite files before they read, draw or measure anything."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def survey():
 
 @pytest.fixture
 def world(survey, tmp_path):
-    """A sample from a file, a release of it, and the folder with the file and a plan."""
+    """Return a sample from a file, a release of it, and the folder with the file and a plan."""
     (tmp_path / "survey.csv").write_text(survey)
     (tmp_path / "plan.toml").write_text(PLAN)
     sample = mm.read(tmp_path / "survey.csv", keys="lad,sex,age", fraction=0.05)
@@ -54,7 +54,7 @@ def world(survey, tmp_path):
 
 @pytest.fixture
 def no_work(monkeypatch):
-    """Fail as soon as a file is read, or a census is made."""
+    """Fail the test as soon as a file is read or a census is made."""
 
     def worked(*_, **__):
         pytest.fail("the work began before the refusal")
@@ -92,43 +92,43 @@ class TestPacks:
         with pytest.raises(mm.MaskmeterError, match=said):
             run(command, source, "--plan", plan, "--out", folder / "out", "--quiet", *options)
 
-    def test_the_provenance_of_another_release_is_kept(self, command, world):
+    def test_the_provenance_of_another_release_is_not_overwritten(self, command, world):
         other_pack(world[2] / "out", "provenance.json")
         self.refused(command, world[2], "provenance of another release")
 
-    def test_files_of_another_pack_are_not_mixed_in(self, command, world):
+    def test_files_of_another_pack_are_rejected(self, command, world):
         other_pack(world[2] / "out", "protected.sav")
         self.refused(command, world[2], r"files of another pack \(protected.sav\)")
 
-    def test_a_report_that_is_not_written_anew_would_be_stale(self, command, world):
+    def test_an_old_report_that_would_become_stale_is_rejected(self, command, world):
         (world[2] / "plan.toml").write_text(PLAN + '[report]\naudience = "public"\n')
         other_pack(world[2] / "out", "internal.html", "public.html")
         self.refused(command, world[2], r"files of another pack \(internal.html\)")
 
-    def test_charts_that_are_not_written_anew_would_be_stale(self, command, world):
+    def test_old_charts_that_would_become_stale_are_rejected(self, command, world):
         other_pack(world[2] / "out")
         other_pack(world[2] / "out" / "charts", "1-map.svg")
         self.refused(command, world[2], "files of another pack .charts.1-map.svg.")
         self.refused(command, world[2], "files of another pack", "--charts", "png")
 
-    def test_the_file_that_is_read_stays(self, command, world):
+    def test_the_input_file_is_not_overwritten(self, command, world):
         folder = world[2]
         (folder / "out").mkdir()
         own = (folder / "survey.csv").rename(folder / "out" / "protected.csv")
         with pytest.raises(mm.MaskmeterError, match="holds the file that was read"):
             run(command, own, "--plan", folder / "plan.toml", "--out", folder / "out", "--quiet")
 
-    def test_a_folder_in_the_way_is_found(self, command, world):
+    def test_a_folder_in_the_way_is_rejected(self, command, world):
         (world[2] / "out" / "assessment.json").mkdir(parents=True)
         self.refused(command, world[2], "'assessment.json' is in the way")
 
-    def test_an_ending_that_cannot_be_written_is_refused(self, command, world):
+    def test_a_read_only_format_is_rejected(self, command, world):
         self.refused(command, world[2], "sas7bdat", "--format", ".sas7bdat")
 
 
 @pytest.mark.usefixtures("no_work")
 class TestOtherCommands:
-    def test_a_file_without_steps_does_not_mix_with_a_release(self, world):
+    def test_a_pack_without_steps_is_not_mixed_with_a_release(self, world):
         folder = world[2]
         other_pack(folder / "out", "protected.csv", "provenance.json")
         options = ("--keys", "lad,sex", "--fraction", "0.05", "--out", folder / "out", "--quiet")
@@ -144,7 +144,7 @@ class TestOtherCommands:
             ("none/safe.csv", None, "no such folder"),
         ],
     )
-    def test_protect_refuses_first(self, world, name, there, said):
+    def test_protect_rejects_its_output_path_before_any_work(self, world, name, there, said):
         folder = world[2]
         if there is not None:
             (folder / there).write_text("another")
@@ -152,7 +152,7 @@ class TestOtherCommands:
         with pytest.raises(mm.MaskmeterError, match=said):
             run("protect", source, "--plan", plan, "--out", folder / name, "--quiet")
 
-    def test_compare_and_paper_refuse_first(self, world):
+    def test_compare_and_paper_reject_folders_in_the_way_before_any_work(self, world):
         folder = world[2]
         (folder / "comparison.html").mkdir()
         (folder / "map.png").mkdir()
@@ -162,25 +162,25 @@ class TestOtherCommands:
         with pytest.raises(mm.MaskmeterError, match=r"'map.png' is a folder"):
             run("paper", "--out", folder, "--quiet")
 
-    def test_a_plan_is_not_overwritten_and_the_file_not_read(self, world):
+    def test_an_existing_plan_is_not_overwritten_and_the_file_not_read(self, world):
         folder = world[2]
         for target, said in (("plan.toml", "already exists"), ("none/plan.toml", "no such")):
             with pytest.raises(mm.MaskmeterError, match=said):
                 write_starter(folder / "survey.csv", folder / target)
 
     @pytest.mark.parametrize("name", ["survey.csv", "plan.toml"])
-    def test_a_demonstration_keeps_what_it_did_not_write(self, tmp_path, name):
+    def test_the_demonstration_does_not_overwrite_files_of_others(self, tmp_path, name):
         (tmp_path / name).write_text("mine")
         with pytest.raises(mm.MaskmeterError, match=f"a {name} that this demonstration did not"):
             run_demo(tmp_path)
         assert (tmp_path / name).read_text() == "mine"
 
-    def test_a_demonstration_keeps_the_evidence_of_another(self, tmp_path):
+    def test_the_demonstration_does_not_overwrite_other_evidence(self, tmp_path):
         other_pack(tmp_path / "evidence", "provenance.json")
         with pytest.raises(mm.MaskmeterError, match="provenance of another release"):
             run_demo(tmp_path)
 
-    def test_a_report_refuses_first(self, world):
+    def test_report_rejects_a_folder_with_another_pack(self, world):
         sample, release, folder = world
         other_pack(folder / "out", "provenance.json")
         with pytest.raises(mm.MaskmeterError, match="provenance of another release"):
@@ -189,7 +189,7 @@ class TestOtherCommands:
             mm.report(assessed(sample), folder / "out")
 
 
-def test_a_demonstration_of_other_people_leaves_the_survey_alone(tmp_path, monkeypatch):
+def test_a_demonstration_of_another_survey_does_not_overwrite_the_first(tmp_path, monkeypatch):
     class FoundError(Exception):
         pass
 
@@ -197,7 +197,7 @@ def test_a_demonstration_of_other_people_leaves_the_survey_alone(tmp_path, monke
         raise FoundError
 
     monkeypatch.setattr("maskmeter.studies.demo.run_find", find)
-    for _ in range(2):  # the same again may be written
+    for _ in range(2):  # the same survey may be written again
         with pytest.raises(FoundError):
             run_demo(tmp_path, size=2_000, rng=1)
     before = (tmp_path / "survey.csv").read_bytes()
@@ -221,7 +221,7 @@ def test_the_same_release_may_be_written_again(world):
         check_pack(folder / "out", None, Settings(audience="internal", ending="csv"))
 
 
-def test_a_protected_file_may_be_made_again_beside_its_provenance(world, tmp_path):
+def test_a_deleted_protected_file_can_be_recreated_beside_its_provenance(world, tmp_path):
     source, plan, safe = tmp_path / "survey.csv", tmp_path / "plan.toml", tmp_path / "safe.csv"
     run("protect", source, "--plan", plan, "--out", safe, "--quiet")
     first, made = safe.read_bytes(), tmp_path / "safe.csv.provenance.json"

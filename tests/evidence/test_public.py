@@ -1,6 +1,6 @@
-"""What the public may see: less than the agency, never anything better, and no small count.
+"""What the public may see: less than the agency, no better result, and no small count.
 
-All attacks go against the redacted figures as well as the page that is made of them.
+Every attack is tried on the redacted figures and on the public page.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORLDS = 50
 
 
 def world(number):
-    """Return the assessment of a small file with few unique records, half of them a whole population."""
+    """Return the assessment of a small file with few unique records; even ones are populations."""
     rng = np.random.default_rng(number)
     size = int(rng.integers(60, 400))
     area = rng.integers(0, 3, size)
@@ -73,7 +73,7 @@ def blocks_of(first, listed):
 
 
 def public(found, policy=None):
-    """Return the figures of an assessment that pass the gate."""
+    """Return the public figures of an assessment."""
     return redact(figures(found), policy or Policy(SMALLEST))
 
 
@@ -90,7 +90,7 @@ def agency_page(found):
 
 
 def told_by(known):
-    """Return the numbers of some figures as the tables and the map that attackers look for."""
+    """Return the numbers in the figures as the tables and the map that attacks use."""
     rows = [
         (name, risk.uniques, risk.total, None if risk.share is None else 100 * risk.share)
         for name, risk in known.risks
@@ -120,7 +120,7 @@ def number_in(text):
 
 
 def column(blocks, head):
-    """Yield the rows of tables by name, with the figure under a head, where one stands there."""
+    """Yield the name of each table row and its number in the column `head`, or None."""
     for table in blocks:
         if isinstance(table, Table) and head in table.head:
             place = table.head.index(head)
@@ -128,7 +128,7 @@ def column(blocks, head):
 
 
 def near(value, step=1.0):
-    """Return the whole number that a figure stands for, if it is a small one and no other is near."""
+    """Return the small whole number that a figure is close to, or None."""
     if value is None:
         return None
     whole = round(value / step)
@@ -136,13 +136,13 @@ def near(value, step=1.0):
 
 
 def by_total_variation(blocks, found):
-    """Solve how many records a margin moved by."""
+    """Solve for the number of records by which a margin changed."""
     step = 100 / len(found.released)
     return [near(x, step) for _, x in column(blocks, "total variation")]
 
 
 def by_hellinger(blocks, found):
-    """Solve how many records moved between two categories: the released counts are in the file."""
+    """Solve for the records moved between two categories, using the counts in the released file."""
     after = np.bincount(found.released.codes[:, 0]) / len(found.released)
     solved = []
     for _, told in column(blocks, "Hellinger"):
@@ -164,13 +164,13 @@ def moved(shares, here, there, part):
 
 
 def by_the_unprotected_matches(blocks, found):
-    """Solve how many records are unique in a population that is in the file as a whole."""
+    """Solve for the number of unique records when the file is the whole population."""
     named = [*column(blocks, "correct matches")]
     return [near(x) for name, x in named if "no protection" in name or "unprotected" in name]
 
 
 def by_total_over_share(blocks, found):
-    """Solve how many records are unique from the total and its share."""
+    """Solve for the number of unique records from the total and its share."""
     totals, shares = dict(column(blocks, "correct matches")), dict(column(blocks, "share"))
     return [
         near(100 * total / shares[name])
@@ -180,7 +180,7 @@ def by_total_over_share(blocks, found):
 
 
 def by_axis(blocks, found):
-    """Solve the largest risk on a map from where its axis ends: a little beyond it."""
+    """Solve for the largest risk on a map from the end of its axis, which is slightly larger."""
     return [
         near(end / (1 + ROOM))
         for block in blocks
@@ -190,7 +190,7 @@ def by_axis(blocks, found):
 
 
 def ends_of(spec):
-    """Yield the upper ends of all axes of a chart that are given in it."""
+    """Yield the upper ends of the axes that a chart specifies."""
     if isinstance(spec, dict):
         domain = (
             spec.get("scale", {}).get("domain") if isinstance(spec.get("scale"), dict) else None
@@ -214,7 +214,7 @@ ATTACKS = [
 
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("shown", [public_page, lambda found: told_by(public(found))])
-def test_no_attack_solves_a_small_count_from_what_is_public(worlds, attack, shown):
+def test_no_attack_recovers_a_small_count_from_public_output(worlds, attack, shown):
     solved = [attack(shown(found), found) for found in worlds]
 
     assert not any(count for world in solved for count in world)
@@ -222,20 +222,20 @@ def test_no_attack_solves_a_small_count_from_what_is_public(worlds, attack, show
 
 @pytest.fixture(scope="module")
 def agency_pages(worlds):
-    """Return the agency's pages of some worlds, whose charts take long to draw."""
+    """Return the agency's pages of the first few worlds; drawing their charts is slow."""
     return [(agency_page(found), found) for found in worlds[: WORLDS // 5]]
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_the_attacks_solve_the_agency_page(agency_pages, attack):
-    """What makes their failing on the public page mean something."""
+def test_the_attacks_recover_small_counts_from_the_agency_page(agency_pages, attack):
+    """The attacks work, so their failure on the public page is evidence of protection."""
     assert any(count for blocks, found in agency_pages for count in attack(blocks, found))
     assert any(
         count for _, found in agency_pages for count in attack(told_by(figures(found)), found)
     )
 
 
-# Entries of public figures that may hold any number: what is in the file, or what the agency said.
+# Public entries that may contain any number: facts of the file or settings of the agency.
 OPEN = {
     "schema_version", "maskmeter", "records", "categories", "fraction", "max_share", "max_total",
     "words", "measure", "mean_loss", "assumptions", "not_assessed", "name", "label", "title",
@@ -243,7 +243,7 @@ OPEN = {
 
 
 def numbers_in(part, entry=""):
-    """Yield every number among some figures, those in texts too, with the name of its entry."""
+    """Yield every number in the figures, including those in texts, with the name of its entry."""
     if isinstance(part, dict):
         for name, value in part.items():
             yield from numbers_in(value, name)
@@ -257,8 +257,8 @@ def numbers_in(part, entry=""):
         yield entry, float(part)
 
 
-def test_every_number_that_passes_the_gate_is_rounded(worlds):
-    """So no z2, parameter, term, cell size or loss of a single table does, whatever is added."""
+def test_every_public_number_is_rounded(worlds):
+    """So no z2, parameter, term, cell size or loss of a single table is public, even if fields are added."""
     passed = kept = 0
     for found in worlds:
         told = msgspec.to_builtins(public(found))
@@ -272,10 +272,10 @@ def test_every_number_that_passes_the_gate_is_rounded(worlds):
         ]
         kept += len(whole)
     assert passed > 10 * WORLDS
-    assert kept > 50 * WORLDS  # what the gate keeps back
+    assert kept > 50 * WORLDS  # numbers that redaction removes
 
 
-def test_what_a_few_changed_records_can_be_told_by_does_not_pass(worlds):
+def test_figures_that_could_reveal_a_few_changed_records_are_not_public(worlds):
     for found in worlds:
         told = public(found)
         assert isinstance(told, Figures)
@@ -292,21 +292,21 @@ def test_what_a_few_changed_records_can_be_told_by_does_not_pass(worlds):
                 assert risk.without_target is None
 
 
-def test_the_loss_that_passes_tells_of_no_fewer_than_the_smallest_count(worlds):
+def test_the_public_loss_is_rounded_up_to_multiples_of_the_smallest_count(worlds):
     for found in worlds:
         told, step = public(found).mean_loss, 200 * SMALLEST / len(found.released)
         assert told >= found.loss
         assert min(abs(told - np.ceil(step * n)) for n in range(200)) < 1e-9
 
 
-def test_a_redacted_figure_that_is_redacted_again_stays(worlds):
+def test_redacting_twice_changes_nothing(worlds):
     for found in worlds[:10]:
         once = public(found)
         again = redact(once, Policy(SMALLEST))
         assert [risk for _, risk in again.risks] == [risk for _, risk in once.risks]
 
 
-def test_the_public_page_holds_no_chart_and_no_figure_with_digits_to_spare(worlds):
+def test_the_public_page_has_no_chart_and_no_detailed_loss_measure(worlds):
     for found in worlds:
         blocks = public_page(found)
         assert not any(isinstance(block, Figure) for block in blocks)
@@ -316,13 +316,13 @@ def test_the_public_page_holds_no_chart_and_no_figure_with_digits_to_spare(world
         assert "no protection" not in words
 
 
-def test_no_small_count_stands_on_the_public_page(worlds):
+def test_no_small_count_is_on_the_public_page(worlds):
     counted, seen = ("unique records", "correct matches"), 0
     for found in worlds:
         for head in counted:
             for _, figure in column(public_page(found), head):
                 seen += 1
-                assert figure is None or figure == 0  # any other is "about" or "fewer than"
+                assert figure is None or figure == 0  # others are "about" or "fewer than"
         said = top(public(found))
         facts = " ".join(f"about {one.figure} of {one.note}" for one in said.facts[:2])
         for text in re.findall(r"(?:about|than|to|of) ([\d,]+)", f"{said.lead}{said.under}{facts}"):
@@ -336,7 +336,7 @@ def stated(text):
     return None if found is None else [float(one.replace(",", "")) for one in found.groups()]
 
 
-def test_the_public_page_is_never_better_than_the_agency_report(worlds):
+def test_the_public_page_never_shows_less_risk_than_the_agency_report(worlds):
     compared = 0
     for found in worlds:
         first = top(public(found))
@@ -350,14 +350,14 @@ def test_the_public_page_is_never_better_than_the_agency_report(worlds):
     assert compared > WORLDS / 4
 
 
-def test_the_public_is_told_of_a_key_that_misleads(town_release):
+def test_the_public_page_names_a_misleading_key(town_release):
     found = assess(town_release)
 
     assert found.worst.better_without[0][0] == "lad"
     assert "An intruder who ignores lad would do better" in top(public(found)).under
 
 
-def test_rates_are_told_only_if_the_agency_wants_it(town_release):
+def test_rates_are_public_only_if_the_agency_chooses(town_release):
     found = assess(town_release, drop_one=False)
     plain, open_ = (repr(sections(public(found, Policy(10, rates)))) for rates in (False, True))
 
@@ -367,7 +367,7 @@ def test_rates_are_told_only_if_the_agency_wants_it(town_release):
     assert f"about {100 * count / len(found.released):.1f}% of the records" in open_
 
 
-def test_cautions_are_told_to_the_public_without_their_counts(town_release):
+def test_public_cautions_have_no_counts(town_release):
     few = mm.read(town_release.original.to_frame()[:60], keys=["lad", "age"], fraction=0.02)
     with without_warnings():
         found = assess(few, drop_one=False)
@@ -385,8 +385,8 @@ def town_release():
     return mm.Pram("lad", stay=0.05).apply(sample, rng=1)
 
 
-def test_the_public_page_does_not_tell_which_pair_was_swapped():
-    """Undo every exchange that could have been made, and look which ones give the same page."""
+def test_the_public_page_does_not_reveal_which_pair_was_swapped():
+    """Undo each possible exchange and see how many give the same page."""
     rng = np.random.default_rng(3)
     codes = np.column_stack([rng.integers(0, size, 80) for size in (4, 3, 5)])
     space = mm.KeySpace(
@@ -409,11 +409,11 @@ def test_the_public_page_does_not_tell_which_pair_was_swapped():
         fitted.add(found.worst.risk.search.summary())
 
     assert len(told) <= 4  # of 25 exchanges
-    assert len(fitted) > 12  # which the summary of the model tells apart
+    assert len(fitted) > 12  # the model summary would distinguish them
 
 
-def test_a_file_that_is_not_assessable_gives_the_public_no_figure_of_risk():
-    """Not even of a scenario whose own model fits."""
+def test_no_risk_is_public_if_the_file_is_not_assessable():
+    """This includes scenarios whose own model fits."""
     rng = np.random.default_rng(1)
     a, b, c = (rng.integers(0, 12, 3000) for _ in range(3))
     frame = pl.DataFrame({"a": a, "b": b, "c": c, "d": (a + b + c) % 12})

@@ -1,4 +1,4 @@
-"""The walk of assess is a line: how often it searches for a model and reads the file."""
+"""How often `assess` searches for a model and reads the file."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def survey(tmp_path_factory):
 
 @pytest.fixture
 def walk(monkeypatch):
-    """Note every search, every pass over the rows of a file, and every file written."""
+    """Return lists that record every search, every pass over a file, and every file written."""
     noted = {"searches": [], "passes": [], "written": []}
     search, scan, write = view.search_models, Source.scan, Source.write_with
 
@@ -89,10 +89,10 @@ def walk(monkeypatch):
     [("", 1, 1), (STEP, 1, 2), (STEP + CANDIDATES, 1, 2), (STEP + ERROR, 2, 2)],
     ids=["as it is", "a step", "candidates", "recording errors"],
 )
-def test_all_keys_are_searched_once_and_no_pass_is_made_twice(  # noqa: PLR0917 - fixtures
+def test_assess_searches_all_keys_once_and_repeats_no_pass(  # noqa: PLR0917 - fixtures
     survey, walk, tmp_path, parts, searches, passes, capsys
 ):
-    """Recording errors need the counts of the released file beside those of the file as it was."""
+    """Recording errors need a second search, on the counts of the released file."""
     (tmp_path / "plan.toml").write_text(PLAN + parts, encoding="utf-8")
     done = run("assess", str(survey), "--plan", "plan.toml", "--out", "pack", folder=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What is said of results: counts with the right word, and names that say what they hold."""
+"""The wording of results: singular and plural, and estimates that say so."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ FIXED = re.compile(rf"(?<![\d.,])1 (?:[a-z-]+ )?(?:{OFTEN_ONE})\b")
         (1_000_000, "1,000,000 terms"),
     ],
 )
-def test_a_count_has_the_word_that_goes_with_it(number, words):
+def test_a_count_takes_the_singular_only_for_one(number, words):
     assert counted(number, "term") == words
 
 
-def test_irregular_words_are_given():
+def test_irregular_plurals_can_be_given():
     assert counted(1, "stratum", "strata") == "1 stratum"
     assert counted(3, "stratum", "strata") == "3 strata"
     assert plural("fewer than 10", "record") == "records"
@@ -45,7 +45,7 @@ def sample():
     return mm.read(people, keys=["age", "sex"], fraction=0.1)
 
 
-def test_one_of_a_thing_is_said_in_the_singular(sample):
+def test_results_use_the_singular_for_one(sample):
     with without_warnings():
         risk = mm.estimate_risk(sample)
         search = mm.search_loglinear(sample)
@@ -70,8 +70,8 @@ def test_one_of_a_thing_is_said_in_the_singular(sample):
     assert not [text for text in said if FIXED.search(text)]
 
 
-def test_no_count_is_written_with_a_fixed_plural_where_one_is_usual():
-    """A count of things that may be one goes through `counted` or `plural`."""
+def test_no_count_that_is_often_one_has_a_fixed_plural():
+    """A count that may be one goes through `counted` or `plural`."""
     fixed = re.compile(rf"\{{(?:len\(|int\(|self\.|[a-z_]+:,)[^{{}}]*\}} (?:{OFTEN_ONE})\b")
     found = {
         f"{path.name}: {line.strip()}"
@@ -91,7 +91,7 @@ def test_no_count_is_written_with_a_fixed_plural_where_one_is_usual():
     assert not {line for line in found if not any(one in line for one in allowed)}
 
 
-def test_an_estimated_risk_says_so_and_shows_its_interval(sample):
+def test_the_repr_of_an_estimated_risk_says_so_and_shows_its_interval(sample):
     with without_warnings():
         risk = mm.estimate_risk(sample)
         bare = mm.estimate_risk(sample, interval="none")
