@@ -1,4 +1,4 @@
-"""The command, as a user meets it."""
+"""The command as users run it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from maskmeter.cli.main import commands
 from maskmeter.errors import MaskmeterWarning
 
 
-def test_demo_tells_the_whole_story_in_eighty_columns(demo, tmp_path):
+def test_demo_prints_all_measures_in_eighty_columns(demo, tmp_path):
     done, out = kept(demo), demo / "story"
 
     assert done.returncode == 0
@@ -38,16 +38,16 @@ def test_demo_tells_the_whole_story_in_eighty_columns(demo, tmp_path):
     assert {path.name for path in wrote} >= {"survey.csv", "plan.toml", "protected.csv"}
     made = out / "evidence" / "provenance.json"
     again = run("assess", out / "survey.csv", "--from", made, "--out", tmp_path / "again")
-    assert again.returncode == 0  # the release of the story can be made again from its evidence
+    assert again.returncode == 0  # the release can be recreated from its evidence
     assert (tmp_path / "again" / "protected.csv").read_bytes() == (
         out / "evidence" / "protected.csv"
     ).read_bytes()
 
 
-def test_demo_gives_the_same_figures_to_machines_whenever_it_is_run(tmp_path):
+def test_demo_prints_the_same_json_on_every_run(tmp_path):
     options = ("--scale", "0.02", "--seed", "7", "--json", "--out", "story")
     first = run("demo", *options, folder=tmp_path)
-    second = run_process("demo", *options, cwd=tmp_path)  # which hashes otherwise
+    second = run_process("demo", *options, cwd=tmp_path)  # another process has another hash seed
     figures = json.loads(first.stdout)
 
     assert first.stdout == second.stdout
@@ -68,7 +68,7 @@ def test_demo_gives_the_same_figures_to_machines_whenever_it_is_run(tmp_path):
         ["demo", "--colour"],
     ],
 )
-def test_wrong_usage_ends_with_code_two_and_without_a_traceback(arguments):
+def test_usage_errors_exit_with_two_and_no_traceback(arguments):
     done = run(*arguments)
 
     assert done.returncode == 2
@@ -84,7 +84,7 @@ def test_help_has_an_example(arguments):
     assert re.search("maskmeter (demo|paper)", done.stdout)
 
 
-def test_help_sums_up_every_command_in_a_line_that_is_not_cut():
+def test_help_describes_every_command_in_one_full_line():
     shown = run("--help").stdout
 
     assert all(f"\n  {name} " in shown for name in commands.list_commands(None))
@@ -100,13 +100,13 @@ def test_help_sums_up_every_command_in_a_line_that_is_not_cut():
         ("find", "--out", "Output folder (created if missing)."),
     ],
 )
-def test_help_says_plainly_what_an_option_does(command, option, words):
+def test_help_describes_options_in_plain_words(command, option, words):
     shown = " ".join(run(command, "--help").stdout.split())
 
     assert re.search(rf"{option} \S+ {re.escape(words)}", shown)
 
 
-def test_a_page_that_cannot_be_written_is_said_in_a_line(tmp_path):
+def test_an_unwritable_folder_gives_an_error_without_a_traceback(tmp_path):
     (tmp_path / "taken").write_text("x")
     done = run("paper", "--scale", "0.01", "--out", tmp_path / "taken" / "out")
 
@@ -116,7 +116,7 @@ def test_a_page_that_cannot_be_written_is_said_in_a_line(tmp_path):
 
 
 @pytest.mark.parametrize("installed", [INSTALLED, MODULE], ids=["script", "module"])
-def test_the_command_is_installed_and_so_is_the_module(installed):
+def test_the_command_runs_as_a_script_and_as_a_module(installed):
     done = run_process("--version", command=installed)
 
     assert done.stdout.startswith("maskmeter, version ")
@@ -124,8 +124,8 @@ def test_the_command_is_installed_and_so_is_the_module(installed):
     assert run_process("nothing", command=installed).returncode == 2
 
 
-def test_interrupting_ends_with_code_130_and_leaves_nothing_behind(tmp_path):
-    def interruptible():  # jobs of a shell in the background ignore interrupts, and so would it
+def test_an_interrupt_exits_with_130_and_leaves_nothing(tmp_path):
+    def interruptible():  # background jobs of a shell ignore interrupts
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     with subprocess.Popen(  # noqa: S603 - our own command
@@ -133,10 +133,10 @@ def test_interrupting_ends_with_code_130_and_leaves_nothing_behind(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "FORCE_COLOR": "1"},  # it shows its progress, as on a terminal
+        env={**os.environ, "FORCE_COLOR": "1"},  # show progress as on a terminal
         preexec_fn=interruptible,  # noqa: PLW1509 - it starts no thread
     ) as process:
-        late = threading.Timer(60, process.kill)  # rather than wait for the whole paper
+        late = threading.Timer(60, process.kill)  # do not wait for the whole paper
         late.start()
         begun = process.stderr.read(1)
         process.send_signal(signal.SIGINT)
@@ -152,7 +152,7 @@ def test_interrupting_ends_with_code_130_and_leaves_nothing_behind(tmp_path):
 
 @pytest.fixture
 def probe(monkeypatch):
-    """Return what lets the command run a function of ours."""
+    """Return a function that replaces what the command runs."""
 
     def put(function):
         monkeypatch.setattr(commands, "main", lambda *_, **__: function())
@@ -160,7 +160,7 @@ def probe(monkeypatch):
     return put
 
 
-def test_cautions_are_said_once_at_the_end_and_not_in_the_next_run(probe):
+def test_cautions_are_printed_once_and_not_in_the_next_run(probe):
     def warn():
         for _ in range(2):
             warnings.warn("mind this", MaskmeterWarning, stacklevel=1)
@@ -174,7 +174,7 @@ def test_cautions_are_said_once_at_the_end_and_not_in_the_next_run(probe):
     assert second.stderr == ""
 
 
-def test_warnings_are_handled_as_before_once_the_command_is_done(probe):
+def test_the_command_restores_how_warnings_are_handled(probe):
     probe(lambda: 0)
     before = (warnings.showwarning, list(warnings.filters))
     with pytest.raises(SystemExit):
@@ -191,7 +191,7 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("leak", LEAKS)
-def test_a_command_that_leaves_something_behind_fails_its_test(leak, probe):
+def test_run_fails_if_a_command_changes_its_environment(leak, probe):
     end, handler = threading.Event(), signal.getsignal(signal.SIGINT)
     probe(lambda: LEAKS[leak](end) and 0)
     try:

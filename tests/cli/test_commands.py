@@ -1,4 +1,4 @@
-"""The commands about a file: what they write, what they refuse, and what they leave alone."""
+"""The commands on a file: what they write, what they reject, and what they leave unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def town():
 
 @pytest.fixture(scope="module")
 def people(town):
-    """Return a survey as a statistical package would hold it: codes, a weight and a number."""
+    """Return a survey as a statistical package would store it: codes, a weight and a number."""
     drawn = mm.bernoulli_sample(town, fraction=0.02, rng=3).select(KEYS)
     codes = drawn.select(
         pl.col(name)
@@ -103,7 +103,7 @@ def digest(path):
 
 @pytest.fixture(scope="module")
 def packed(people, once):
-    """Return the folder in which a run of the command assessed a survey of some format."""
+    """Return a function from a file extension to the folder of one `assess` run on that format."""
 
     def fill(folder, ending):
         source, plan = written(people, folder, ending), planned(folder, STEPS)
@@ -116,7 +116,7 @@ def packed(people, once):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".sav", ".dta", ".parquet"])
-def test_one_command_gives_the_pack_that_the_api_gives(packed, ending):
+def test_assess_writes_the_same_figures_as_the_api(packed, ending):
     folder = packed(ending)
     source, out, done = folder / f"survey{ending}", folder / "evidence", kept(folder)
 
@@ -167,12 +167,12 @@ def test_one_command_gives_the_pack_that_the_api_gives(packed, ending):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".sav", ".dta", ".parquet"])
-def test_the_provenance_makes_the_same_file_again(packed, tmp_path, ending):
+def test_the_provenance_recreates_the_same_file(packed, tmp_path, ending):
     folder = packed(ending)
     source, one, first = folder / f"survey{ending}", folder / "evidence", kept(folder)
     made = one / "provenance.json"
     again = run("assess", source, "--from", made, "--out", tmp_path / "two")
-    elsewhere = run_process if ending == ".sav" else run  # another process hashes otherwise
+    elsewhere = run_process if ending == ".sav" else run  # another process has another hash seed
     alone = elsewhere("protect", source, "--from", made, "--out", tmp_path / f"three{ending}")
 
     for done in (first, again, alone):
@@ -193,7 +193,7 @@ def test_the_provenance_makes_the_same_file_again(packed, tmp_path, ending):
 
 
 @pytest.mark.parametrize("command", ["assess", "protect", "find"])
-def test_a_release_takes_no_seed_and_the_message_says_what_to_do(packed, tmp_path, command):
+def test_a_release_takes_no_seed_and_the_error_says_what_to_do(packed, tmp_path, command):
     folder = packed(".csv")
     options = ("--plan", folder / "plan.toml", "--out", tmp_path / "out")
     done = run(command, folder / "survey.csv", *options, "--seed", "20260131")
@@ -215,10 +215,10 @@ def test_every_release_has_a_seed_of_128_bits_from_the_system(packed, tmp_path):
         seeds.append(int(made["seed"]))
 
     assert seeds[0] != seeds[1]
-    assert all(2**64 <= seed < 2**128 for seed in seeds)  # one in 2^64 is smaller
+    assert all(2**64 <= seed < 2**128 for seed in seeds)  # smaller with probability 2^-64
 
 
-def test_another_file_is_not_repeated(packed, tmp_path):
+def test_a_provenance_that_does_not_match_is_rejected(packed, tmp_path):
     folder = packed(".csv")
     source, made = folder / "survey.csv", folder / "evidence" / "provenance.json"
     other = tmp_path / "other.csv"
@@ -252,7 +252,7 @@ def test_another_file_is_not_repeated(packed, tmp_path):
     assert mixed.returncode == 2
 
 
-def test_a_file_without_steps_is_assessed_as_it_is(people, tmp_path):
+def test_a_file_without_steps_is_assessed_unprotected(people, tmp_path):
     source = written(people, tmp_path, ".sav")
     done = run(
         "assess",
@@ -304,7 +304,7 @@ audience = "internal"
 """
 
 
-def test_every_scenario_is_assessed_and_the_worst_headlines(people, tmp_path):
+def test_every_scenario_is_assessed_and_the_worst_is_the_headline(people, tmp_path):
     source = written(people, tmp_path, ".csv")
     done = run(
         "assess",
@@ -450,7 +450,7 @@ def test_a_family_is_searched(people, tmp_path):
     assert (tmp_path / "out" / "protected.parquet").exists()
 
 
-def test_a_plan_starts_from_the_file(people, tmp_path):
+def test_plan_init_writes_a_plan_that_works(people, tmp_path):
     written(people, tmp_path, ".sav")
     done = run("plan", "init", "survey.sav", folder=tmp_path)
     twice = run("plan", "init", "survey.sav", folder=tmp_path)
@@ -490,7 +490,7 @@ NUMBERS = b"lad,sex\n" + b"".join(f"{n * 7 % 997},{n % 2}\n".encode() for n in r
         ("what.doc", GOOD, "Cannot tell the format"),
     ],
 )
-def test_bad_files_are_refused_in_one_line_and_nothing_is_written(tmp_path, name, content, said):
+def test_bad_files_are_rejected_in_one_line_and_nothing_is_written(tmp_path, name, content, said):
     source = bad(tmp_path, name, content)
     done = run("assess", source, "--keys", "lad,sex", "--weights", "w", "--out", tmp_path / "out")
 
@@ -503,7 +503,7 @@ def test_bad_files_are_refused_in_one_line_and_nothing_is_written(tmp_path, name
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_directories_missing_files_and_unknown_keys_are_refused(tmp_path):
+def test_folders_missing_files_and_unknown_keys_are_rejected(tmp_path):
     source = bad(tmp_path, "a.csv", GOOD)
     cases = [
         ([tmp_path, "--keys", "lad", "--fraction", "0.1"], "Cannot"),
@@ -547,7 +547,7 @@ def test_usage_errors_exit_with_two(tmp_path, arguments):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_keys_that_are_numbers_get_advice_and_bands(tmp_path, ending):
+def test_a_key_with_many_numbers_needs_bands_or_codes(tmp_path, ending):
     source = bad(tmp_path, "a.csv", NUMBERS)
     if ending == ".parquet":
         pl.read_csv(source).write_parquet(tmp_path / "a.parquet")
@@ -573,7 +573,7 @@ def test_keys_that_are_numbers_get_advice_and_bands(tmp_path, ending):
     assert set(protected["lad"]) == {"0-99", "100-499", "500+"}
 
 
-def test_no_permission_and_a_full_disk_leave_nothing_behind(people, tmp_path):
+def test_an_unwritable_folder_and_a_full_disk_leave_nothing(people, tmp_path):
     source = written(people, tmp_path, ".csv")
     plan = planned(tmp_path, STEPS)
     locked = tmp_path / "locked"
@@ -595,7 +595,7 @@ def test_no_permission_and_a_full_disk_leave_nothing_behind(people, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["locked", "plan.toml", "survey.csv"]
 
 
-def test_a_pack_does_not_mix_with_another_and_never_takes_the_place_of_its_source(packed, tmp_path):
+def test_a_pack_overwrites_neither_another_pack_nor_its_source(packed, tmp_path):
     shutil.copytree(packed(".csv"), tmp_path, dirs_exist_ok=True)
     source, plan = tmp_path / "survey.csv", tmp_path / "plan.toml"
     (tmp_path / "evidence").rename(tmp_path / "out")
@@ -623,7 +623,7 @@ def test_a_pack_does_not_mix_with_another_and_never_takes_the_place_of_its_sourc
     assert digest(moved) == before
 
 
-def test_values_of_records_are_in_no_message_and_html_in_labels_is_text(tmp_path):
+def test_messages_show_no_record_values_and_html_in_titles_is_escaped(tmp_path):
     label = f"<script>alert('{SECRET}')</script>"
     rows = [f"=cmd|{SECRET},f", *(f"{n % 9},{'fm'[n % 2]}" for n in range(80))]
     source = bad(tmp_path, "a.csv", ("lad,sex\n" + "\n".join(rows) + "\n").encode())
@@ -643,12 +643,14 @@ def test_values_of_records_are_in_no_message_and_html_in_labels_is_text(tmp_path
     page = (tmp_path / "out" / "internal.html").read_text(encoding="utf-8")
     assert label not in page
     assert f"&lt;script&gt;alert(&#39;{SECRET}&#39;)&lt;/script&gt;" in page
-    assert f"=cmd|{SECRET}" in (tmp_path / "out" / "protected.csv").read_text()  # never altered
+    assert (
+        f"=cmd|{SECRET}" in (tmp_path / "out" / "protected.csv").read_text()
+    )  # values of records are copied unchanged
     public = (tmp_path / "out" / "public.html").read_text(encoding="utf-8")
     assert f"=cmd|{SECRET}" not in public
 
 
-def test_every_command_has_help_with_an_example_and_shells_complete():
+def test_every_command_has_help_with_an_example_and_shell_completion():
     for command in (
         ["assess"],
         ["protect"],
@@ -672,7 +674,7 @@ def test_every_command_has_help_with_an_example_and_shells_complete():
     assert "assess" in offered.stdout
 
 
-def test_files_that_can_only_be_read_are_protected_in_a_format_that_keeps_their_labels(tmp_path):
+def test_read_only_formats_are_written_in_one_that_keeps_labels(tmp_path):
     source = Path(__file__).parents[1] / "formats" / "r" / "people.rds"
     plan = planned(
         tmp_path,
@@ -701,7 +703,7 @@ def test_files_that_can_only_be_read_are_protected_in_a_format_that_keeps_their_
     assert not (tmp_path / "never").exists()
 
 
-def test_a_pack_that_python_wrote_is_made_again_by_the_command(people, tmp_path):
+def test_the_command_recreates_a_release_written_from_python(people, tmp_path):
     source = written(people, tmp_path, ".sav")
     fraction = mm.by("sex", {1: 0.02}, otherwise=0.03)
     sample = mm.read(source, keys=KEYS, fraction=fraction)
@@ -715,7 +717,7 @@ def test_a_pack_that_python_wrote_is_made_again_by_the_command(people, tmp_path)
     assert digest(tmp_path / "again.sav") == digest(tmp_path / "one" / "protected.sav")
 
 
-def test_steps_stand_among_the_candidates_as_they_were_drawn(people, tmp_path):
+def test_the_map_includes_the_release_that_was_drawn(people, tmp_path):
     source = written(people, tmp_path, ".csv")
     candidate = '[[candidate]]\nlabel = "pram"\n[[candidate.step]]\nmethod = "pram"\nkey = "lad"\nstay = 0.7\n'
     plan = planned(tmp_path, STEPS + candidate)
@@ -724,7 +726,7 @@ def test_steps_stand_among_the_candidates_as_they_were_drawn(people, tmp_path):
     again = run("assess", source, "--from", made, "--out", tmp_path / "two", "--json")
 
     assert first.returncode == 0, first.stderr
-    assert again.stdout == first.stdout  # all that was drawn is drawn again
+    assert again.stdout == first.stdout  # every draw is repeated
     found = json.loads(first.stdout)
     options = {one["label"]: one for one in found["map"]["releases"]}
     assert list(options) == ["no protection", "the plan's steps", "pram"]
@@ -732,7 +734,7 @@ def test_steps_stand_among_the_candidates_as_they_were_drawn(people, tmp_path):
     assert options["no protection"]["risk"] == found["scenarios"][0]["unprotected"]["total"]
 
 
-def test_a_release_that_is_found_meets_the_target_in_every_scenario(people, tmp_path):
+def test_find_checks_the_target_in_every_scenario(people, tmp_path):
     source = written(people, tmp_path, ".parquet")
     text = """
 [data]
@@ -768,7 +770,7 @@ max_total = 6
     assert chosen["upper"] == pytest.approx(max(uppers))
 
 
-def test_mistakes_of_a_plan_are_put_down_to_their_lines(people, tmp_path):
+def test_mistakes_in_a_plan_are_reported_with_their_lines(people, tmp_path):
     source = written(people, tmp_path, ".csv")
     start = '[data]\nkeys = ["lad", "sex"]\nfraction = 0.02\n'
     error = '[[error]]\nkey = "sex"\nmatrix = [[0.9, 0.1], [0.1, 0.9]]\ncategories = [1, 2]\n'

@@ -1,4 +1,4 @@
-"""What tests need: programs, left out with advice or missed loudly, and folders that they share."""
+"""Helpers of the tests: programs that some tests need, and folders that tests share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from needs import need_program
 
 
-def test_a_missing_program_skips_with_advice_or_fails_where_nothing_may_be_left_out(monkeypatch):
+def test_a_missing_program_skips_the_test_or_fails_it_where_skips_are_forbidden(monkeypatch):
     monkeypatch.delenv("MASKMETER_NO_SKIPS", raising=False)
     with pytest.raises(pytest.skip.Exception, match=r"nowhere is not here .*: apt-get install it"):
         need_program("nowhere", "apt-get install it")
@@ -18,11 +18,11 @@ def test_a_missing_program_skips_with_advice_or_fails_where_nothing_may_be_left_
         need_program("nowhere", "apt-get install it")
 
 
-def test_a_program_is_found_where_it_is():
+def test_an_installed_program_is_found():
     assert need_program(sys.executable, "") == sys.executable
 
 
-def test_a_shared_folder_is_filled_once_and_again_only_if_that_failed(once):
+def test_a_shared_folder_is_filled_again_only_after_a_failure(once):
     begun = []
 
     def fill(folder):
