@@ -1,4 +1,4 @@
-"""Information loss: measures by hand, ideals, closed forms, and columns that are not keys."""
+"""Information loss: measures by hand, unchanged tables, closed forms, and columns that are not keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ tables = arrays(np.float64, (3, 4), elements=st.integers(1, 30).map(float))
 
 
 @given(tables)
-def test_an_unchanged_table_is_ideal(table):
+def test_an_unchanged_table_has_no_loss_on_any_measure(table):
     assert formulas.relative_average_absolute_distance(table, table) == 100
     assert formulas.relative_change(formulas.cramers_v(table), formulas.cramers_v(table)) in (
         0,
@@ -35,7 +35,7 @@ def test_an_unchanged_table_is_ideal(table):
 
 
 @given(tables, tables)
-def test_measures_are_what_the_paper_prints(before, after):
+def test_measures_equal_the_formulas_of_the_paper(before, after):
     average = before.sum() / 12
     distance = sum(abs(a - b) for a, b in zip(after.flat, before.flat, strict=True)) / 12
     raad = formulas.relative_average_absolute_distance(before, after)
@@ -73,7 +73,7 @@ def test_distances_of_margins_are_bounded(before, after):
 
 
 def associated(records, size, seed=1):
-    """Two variables with a clear association; the first has equal categories."""
+    """Return two associated variables; the categories of the first are equally frequent."""
     rng = np.random.default_rng(seed)
     rows = np.repeat(np.arange(size), records // size)
     shares = rng.dirichlet(np.full(4, 3.0), size)
@@ -85,13 +85,13 @@ def associated(records, size, seed=1):
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.2, 0.5])
-def test_a_random_swap_loses_what_closed_forms_expect(rate, seed):
-    """300,000 records: noise is far below the 1.5 points that the forms are held to."""
+def test_the_loss_of_a_random_swap_agrees_with_closed_forms(rate, seed):
+    """With 300,000 records the noise is far below the tolerance of 1.5 points."""
     sample = associated(300_000, 10)
     loss = mm.information_loss(
         mm.Swap("lad", rate=rate).apply(sample, rng=seed), rows="lad", columns="work"
     )
-    rho = rate * 10 / 9  # a mover never stays
+    rho = rate * 10 / 9  # a swapped record always changes category
     before = loss.tables[0]
     chi2 = chi2_contingency(before, correction=False).statistic
     kept = (1 - rho) ** 2
@@ -103,10 +103,10 @@ def test_a_random_swap_loses_what_closed_forms_expect(rate, seed):
     assert loss.rcv != pytest.approx(100 * (1 - rate - 1), abs=1.0 if rate < 0.5 else 0)
 
 
-def test_the_worst_measure_sees_what_raad_does_not(census, seed):
-    """Means of ten draws of the census, within six standard errors of those of sixty.
+def test_the_worst_measure_detects_loss_that_raad_misses(census, seed):
+    """Means of ten draws are within six standard errors of means of sixty.
 
-    100 - RAAD calls a swap of all records a loss of 23; their districts differ by 83 % less.
+    For a swap of all records 100 - RAAD is 23, but differences between districts fall by 83 %.
     """
     people = mm.bernoulli_sample(census, fraction=0.01, rng=2010)
     sample = mm.read(people, keys=["lad", "ethnicity"], fraction=0.01)
@@ -124,8 +124,8 @@ def test_the_worst_measure_sees_what_raad_does_not(census, seed):
         assert 100 - np.mean([one.raad for one in losses]) == pytest.approx(distance, abs=1.0)
 
 
-def test_without_an_association_only_the_cells_count():
-    """Of two columns that have nothing to do with each other V and contrast measure noise."""
+def test_without_an_association_only_raad_counts():
+    """For two independent columns V and contrast measure only noise."""
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({"lad": rng.integers(0, 5, 2000), "coin": rng.integers(0, 2, 2000)})
     sample = mm.read(frame, keys=["lad"], fraction=0.1)
@@ -139,8 +139,8 @@ def test_without_an_association_only_the_cells_count():
     assert loss.summary().endswith("The association was not significant in the original file.")
 
 
-def test_a_weighted_table_is_that_of_the_records_it_stands_for():
-    """A record of weight 3 counts as three do; the test of association as Kish's fewer records."""
+def test_a_weighted_table_equals_that_of_repeated_records():
+    """A record of weight 3 counts as three; the association test uses Kish's effective size."""
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({"lad": rng.integers(0, 4, 500), "sex": rng.integers(0, 2, 500)})
     frame = frame.with_columns(work=pl.col("lad") // 2 + pl.col("sex"), w=rng.integers(1, 5, 500))
@@ -165,13 +165,13 @@ def test_a_weighted_table_is_that_of_the_records_it_stands_for():
     assert weighted.rows.records == pytest.approx(effective)
     assert effective < 500 == unweighted.rows.records
     assert weighted.significant
-    # A permutation keeps the counts of records, not those of the people they stand for.
+    # A permutation preserves the counts of records, but not the weighted counts.
     margins = [mm.information_loss(one, variables=["lad", "work"]).margins() for one in mixed]
     assert [one["total_variation"][0] > 0 for one in margins] == [True, True, False]
 
 
 def test_the_strongest_associations_are_found(census):
-    """Keys and other columns, but not weights, hundreds of categories, lists or single values."""
+    """Keys and other columns are searched, except weights, lists, constants and very many categories."""
     people = mm.bernoulli_sample(census, fraction=0.01, rng=1).with_columns(
         weight=pl.when(pl.col("lad") == "Penrose").then(90.0).otherwise(110.0),
         street=pl.col("lad").cast(pl.String) + (pl.int_range(pl.len()) % 20).cast(pl.String),
@@ -193,7 +193,7 @@ def test_the_strongest_associations_are_found(census):
     assert not {"weight", "street", "nothing", "lists"} & {name for pair in listed for name in pair}
 
 
-def test_a_key_without_associations_brings_its_strongest_column():
+def test_a_key_without_associations_is_paired_with_its_strongest_column():
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({name: rng.integers(0, 3, 300) for name in ("lad", "sex", "work")})
     sample = mm.read(frame, keys=["lad", "sex"], fraction=0.1)
@@ -205,7 +205,7 @@ def test_a_key_without_associations_brings_its_strongest_column():
         mm.compare(alone, {"swap": mm.Swap("lad", rate=0.1)})
 
 
-def test_all_pairs_at_once_name_the_worst(census):
+def test_the_losses_of_all_pairs_name_the_worst_table(census):
     people = mm.bernoulli_sample(census, fraction=0.01, rng=1)
     sample = mm.read(people, keys=["lad", "sex", "age"], fraction=0.01)
     release = mm.Pram("age", stay=0.7).apply(sample, rng=1)
@@ -234,7 +234,9 @@ def test_columns_that_are_not_keys_can_be_compared(census):
     loss = mm.information_loss(release, rows="lad", columns="ethnicity")
 
     assert 80 < loss.raad < 100
-    assert loss.moved == pytest.approx((100 - loss.raad) / 2)  # the number of records is the same
+    assert loss.moved == pytest.approx(
+        (100 - loss.raad) / 2
+    )  # both tables have the same number of records
     assert loss.rcv < 0
     assert set(loss.bvr) == set(people["ethnicity"].unique())
     assert loss.to_frame().columns == [
@@ -269,7 +271,7 @@ def test_a_swap_attenuates_a_regression(seed):
     assert (same.attenuation, same.overlap.tolist()) == (pytest.approx(1), pytest.approx([1, 1]))
 
 
-def test_least_squares_by_the_textbook():
+def test_least_squares_agrees_with_the_textbook_formulas():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=50), rng.normal(size=50)
     coefficients, errors = least_squares(np.column_stack([np.ones(50), x]), y)
@@ -280,7 +282,7 @@ def test_least_squares_by_the_textbook():
     assert errors[1] == pytest.approx(np.sqrt((rest**2).sum() / 48 / ((x - x.mean()) ** 2).sum()))
 
 
-def test_charts_draw_what_the_frames_hold(census):
+def test_losses_have_charts(census):
     people = mm.bernoulli_sample(census, fraction=0.005, rng=1)
     sample = mm.read(people, keys=["lad", "sex", "ethnicity"], fraction=0.005)
     release = mm.Swap("lad", rate=0.3).apply(sample, rng=1)
@@ -301,7 +303,7 @@ def test_charts_draw_what_the_frames_hold(census):
         ({"rows": "lad", "columns": "one"}, "same value of 'one'"),
     ],
 )
-def test_tables_that_are_none(options, message):
+def test_invalid_tables_are_rejected(options, message):
     frame = pl.DataFrame({"lad": ["a", "b"] * 4, "work": ["x", "y"] * 4, "one": [1] * 8})
     release = mm.Swap("lad", rate=0.5).apply(mm.read(frame, keys=["lad"], fraction=0.1), rng=1)
     with pytest.raises(mm.MaskmeterError, match=message):
@@ -317,7 +319,7 @@ def test_tables_that_are_none(options, message):
         ("pays", ["lad"], "Did you mean 'pay'"),
     ],
 )
-def test_regressions_that_are_none(response, predictors, message):
+def test_invalid_regressions_are_rejected(response, predictors, message):
     frame = pl.DataFrame(
         {"lad": ["a", "b"] * 4, "work": ["x", "y"] * 4, "pay": range(8), "twin": ["u", "v"] * 4}
     )
@@ -327,15 +329,15 @@ def test_regressions_that_are_none(response, predictors, message):
         mm.regression_loss(release, response, predictors=predictors)
 
 
-def test_only_releases_have_a_loss():
+def test_data_other_than_a_release_are_rejected():
     with pytest.raises(mm.MaskmeterError, match="Give a release"):
         mm.information_loss(pl.DataFrame())
     with pytest.raises(mm.MaskmeterError, match="Give a release"):
         mm.regression_loss(pl.DataFrame(), "pay", predictors=["lad"])
 
 
-def test_columns_of_every_kind(census):
-    """Missing values, declared orders, dates and nullable types; and nothing of them in a repr."""
+def test_loss_can_be_measured_on_columns_of_every_type(census):
+    """Missing values, declared orders, dates and nullable types work; a repr shows no value."""
     frame = mm.bernoulli_sample(census, fraction=0.001, rng=1).to_pandas()
     size = len(frame)
     frame["nullable"] = pd.array([1, None] * (size // 2) + [1] * (size % 2), dtype="Int64")
@@ -356,7 +358,7 @@ def test_columns_of_every_kind(census):
         mm.information_loss(release, rows=["lad"], columns="sex")
 
 
-def test_association_that_is_all_lost():
+def test_a_fully_lost_association_changes_by_minus_100_percent():
     frame = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f", "m"] * 50})
     sample = mm.read(frame, keys=["lad", "sex"], fraction=0.1)
     one = np.array([[1.0, 0.0], [1.0, 0.0]])
@@ -375,7 +377,7 @@ def test_association_that_is_all_lost():
         ("pay", {"numeric": ["zzz"]}, "No predictor named 'zzz'"),
     ],
 )
-def test_regressions_that_say_nothing(response, options, message):
+def test_degenerate_regressions_are_rejected(response, options, message):
     rng = np.random.default_rng(1)
     frame = pl.DataFrame(
         {
@@ -390,7 +392,7 @@ def test_regressions_that_say_nothing(response, options, message):
         mm.regression_loss(mm.Release(still, still, {}), response, predictors=["lad"], **options)
 
 
-def test_a_predictor_with_hundreds_of_categories_is_refused():
+def test_a_predictor_with_hundreds_of_categories_is_rejected():
     rng = np.random.default_rng(1)
     frame = pl.DataFrame(
         {"lad": ["a", "b"] * 500, "pay": rng.normal(size=1000), "wide": rng.normal(size=1000)}

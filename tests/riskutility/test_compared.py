@@ -43,7 +43,7 @@ def compared(folder, *, target="", scenarios=""):
 
 
 def lines(page):
-    """Return the levels of risk at which the maps of a page have a line."""
+    """Return the risks at which the maps of a page draw a target line."""
     specs = json.loads(re.search(r"const specs = (.*);", page)[1])
     layers = [layer for spec in specs for layer in spec["layer"]]
     return [one["encoding"]["y"]["datum"] for one in layers if one.get("name") == "target"]
@@ -54,7 +54,7 @@ def test_the_heading_of_a_comparison_is_one_line(survey):
     (lead,) = re.findall(r'<p class="lead">(.*)</p>', page)
 
     assert lead == options.headline
-    assert len(lead) <= 50  # letters that a screen of 1,200 pixels has in a line of that size
+    assert len(lead) <= 50  # letters per line at this size on a screen of 1,200 pixels
     assert len(options.frontier) > 3
     (under,) = re.findall(r'<p class="under">(.*)</p>', page)
     assert [label for label in options.frontier if label + " (" in under] == [
@@ -71,7 +71,7 @@ def test_the_map_of_a_comparison_shows_the_target(survey):
     assert lines(compared(survey, target="[target]\nmax_total = 7.5\n")[2]) == [7.5]
 
 
-def test_a_share_of_the_uniques_has_no_line_where_scenarios_differ_in_them(survey):
+def test_a_target_share_has_no_line_if_scenarios_differ_in_their_uniques(survey):
     near = '[scenario.near]\nkeys = ["lad", "age"]\n'
 
     assert lines(compared(survey, scenarios=near, target="[target]\nmax_share = 0.05\n")[2]) == []

@@ -1,4 +1,4 @@
-"""The risk-utility map: what is named, what is cut off, and labels that nothing goes through."""
+"""The risk-utility map: its labels, its axes, and labels that nothing crosses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows(spec):
 
 
 @pytest.mark.parametrize("name", MAPS)
-def test_nothing_goes_through_a_label_and_the_chosen_release_is_always_named(name):
+def test_nothing_crosses_a_label_and_the_chosen_release_is_always_labelled(name):
     _, chosen, _ = MAPS[name]
     for width in WIDTHS:
         seen = picture(once(name), width=width)
@@ -52,7 +52,7 @@ def test_nothing_goes_through_a_label_and_the_chosen_release_is_always_named(nam
 
 
 @pytest.mark.parametrize("name", ["sixteen", "a far end", "a crowd"])
-def test_labels_that_are_placed_without_regard_to_lines_are_caught(name, monkeypatch):
+def test_the_check_catches_labels_crossed_by_lines(name, monkeypatch):
     def points_alone(labels, things, **sizes):
         dots = [one for one in things if (one.start, one.top) == (one.end, one.bottom)]
         return place(labels, dots, **sizes)
@@ -62,7 +62,7 @@ def test_labels_that_are_placed_without_regard_to_lines_are_caught(name, monkeyp
     assert any("a line through" in one for one in struck(picture(drawn(name))))
 
 
-def test_labels_that_are_placed_without_regard_to_others_are_caught(monkeypatch):
+def test_the_check_catches_labels_that_overlap(monkeypatch):
     def alone(labels, things, **sizes):
         return {
             name: spot
@@ -76,7 +76,7 @@ def test_labels_that_are_placed_without_regard_to_others_are_caught(monkeypatch)
 
 
 @pytest.mark.parametrize("name", MAPS)
-def test_only_the_frontier_and_the_chosen_are_named(name):
+def test_only_the_frontier_and_the_chosen_release_are_labelled(name):
     frame, chosen, _ = MAPS[name]
     best = {*frame.filter("frontier")["label"], chosen}
     for row in rows(once(name)):
@@ -84,7 +84,7 @@ def test_only_the_frontier_and_the_chosen_are_named(name):
         assert not named or row["label"] in best
 
 
-def test_every_release_on_the_frontier_of_sixteen_is_named():
+def test_every_release_on_a_frontier_of_sixteen_is_labelled():
     frame, _, _ = MAPS["sixteen"]
 
     written = [one.removesuffix(" (chosen)") for one in names_of(picture(once("sixteen")))]
@@ -92,24 +92,24 @@ def test_every_release_on_the_frontier_of_sixteen_is_named():
 
 
 def axis(spec, along):
-    """Return an axis of a map, which all layers share."""
+    """Return an axis of a map; all layers share it."""
     found = [layer["encoding"].get(along, {}) for layer in spec["layer"]]
     (same,) = {str(one["scale"]) for one in found if "scale" in one}
     assert same == str(found[0]["scale"])
     return found[0]
 
 
-def test_a_far_upper_end_is_an_arrow_and_the_chart_says_so():
+def test_a_distant_upper_end_is_drawn_as_an_arrow_and_described():
     made = once("a far end")
     low, high = axis(made, "y")["scale"]["domain"]
 
-    assert (low, high) == (0.0, 50.0)  # 800 would have left a sixteenth of it for all others
+    assert (low, high) == (0.0, 50.0)  # up to 800, the others would share a sixteenth of it
     assert [row["label"] for row in rows(made) if row["beyond"]] == ["swap 10%"]
     assert any(layer["mark"].get("shape") == "triangle-up" for layer in made["layer"])
     assert made["description"].endswith("Arrows mark upper ends beyond the axis.")
 
 
-def test_upper_ends_that_are_far_for_most_releases_are_not_cut_off():
+def test_upper_ends_are_not_cut_off_if_most_are_distant():
     frame = releases(list("abc"), [3, 2, 1], [0, 1, 2], [22, 18, 15])
     made = chart.frontier(frame, **WORDS).to_dict()
 
@@ -118,7 +118,7 @@ def test_upper_ends_that_are_far_for_most_releases_are_not_cut_off():
     assert "arrow" not in made["description"]
 
 
-def test_a_huge_range_has_a_log_scale_and_the_axis_says_so():
+def test_a_large_range_has_a_log_scale_and_the_axis_title_says_so():
     made = once("a huge range")
     up = axis(made, "y")
 
@@ -134,7 +134,7 @@ def test_a_huge_range_has_a_log_scale_and_the_axis_says_so():
     ("risks", "target", "low"),
     [([10.0, 300.0], None, 0.0), ([262.0, 385.0], None, 250.0), ([262.0, 385.0], 14.0, 0.0)],
 )
-def test_the_axis_of_a_map_begins_at_0_unless_its_lower_half_were_empty(risks, target, low):
+def test_the_axis_of_a_map_starts_at_0_unless_its_lower_half_would_be_empty(risks, target, low):
     frame = releases(["a", "b"], risks, [1, 2])
     line = None if target is None else (target, "Target")
     ends = axis(chart.frontier(frame, **WORDS, target=line).to_dict(), "y")["scale"]["domain"]
@@ -143,7 +143,7 @@ def test_the_axis_of_a_map_begins_at_0_unless_its_lower_half_were_empty(risks, t
     assert ends[1] > max(risks)
 
 
-def test_the_ends_of_axes_tell_no_figure():
+def test_the_ends_of_axes_are_round_numbers():
     frame = releases(["a", "b"], [262.123, 385.987], [1.0123, 7.9876])
     made = chart.frontier(frame, **WORDS).to_dict()
 
@@ -164,7 +164,7 @@ places = st.tuples(st.floats(0, 1), st.floats(0, SIZE[1]))
 
 
 @given(st.lists(st.tuples(places, st.text("abc", min_size=1, max_size=8)), min_size=1, max_size=20))
-def test_labels_meet_no_label_no_point_and_no_edge(pairs):
+def test_labels_overlap_no_label_no_point_and_no_edge(pairs):
     points = [at for at, _ in pairs]
     dots = [Thing(x, x, y, y, POINT) for x, y in points]
     labels = {number: Label.beside([text], at) for number, (at, text) in enumerate(pairs)}
@@ -182,7 +182,7 @@ def test_labels_meet_no_label_no_point_and_no_edge(pairs):
 
 
 @given(st.lists(places, min_size=1, max_size=40), st.text("abc", min_size=1, max_size=12))
-def test_a_label_that_must_stand_does(points, text):
+def test_the_label_of_the_chosen_release_is_always_placed(points, text):
     dots = [Thing(x, x, y, y, POINT) for x, y in points]
     found = place(
         {"chosen": Label.beside([text], points[0], chosen=True)},
@@ -194,7 +194,7 @@ def test_a_label_that_must_stand_does(points, text):
     assert found["chosen"].text == text
 
 
-def test_a_label_that_finds_no_room_is_left_out_and_the_first_come_first():
+def test_labels_without_room_are_omitted_and_earlier_ones_have_priority():
     crowd = {number: Label.beside(["release"], (0.2, 50.0)) for number in range(12)}
     found = place(crowd, [Thing(0.2, 0.2, 50.0, 50.0, POINT)], widths=[SIZE[0]], height=SIZE[1])
     full = [Thing(0.0, 1.0, 0.0, SIZE[1], 20.0)]
@@ -204,7 +204,7 @@ def test_a_label_that_finds_no_room_is_left_out_and_the_first_come_first():
     assert not place({"a": crowd[0]}, full, widths=[SIZE[0]], height=SIZE[1])
 
 
-def test_a_shorter_name_is_taken_where_a_longer_one_has_no_room():
+def test_a_shorter_name_is_used_where_a_longer_one_has_no_room():
     names = ["a name of many letters", "a name"]
     wall = [Thing(0.0, 1.0, 0.0, 0.0), Thing(0.4, 0.4, 0.0, SIZE[1])]
     found = place(
@@ -215,10 +215,10 @@ def test_a_shorter_name_is_taken_where_a_longer_one_has_no_room():
 
 
 @given(st.text(max_size=60), st.integers(4, 40))
-def test_a_short_name_has_no_more_letters_than_allowed(name, letters):
+def test_a_shortened_name_has_at_most_the_allowed_letters(name, letters):
     assert len(shorten(name, letters)) <= letters
 
 
-def test_boxes_that_touch_do_not_meet():
+def test_boxes_that_only_touch_do_not_overlap():
     assert not Box(0, 0, 10, 10).meets(Box(10, 0, 20, 10))
     assert Box(0, 0, 10, 10).shared(Box(5, 5, 20, 20)) == 25

@@ -39,7 +39,7 @@ numbers = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, 
 
 
 @given(numbers)
-def test_the_frontier_holds_whatever_nothing_beats(points):
+def test_the_frontier_is_the_set_of_unbeaten_releases(points):
     risk, loss = (np.array(axis, dtype=float) for axis in zip(*points, strict=True))
     best = undominated(risk, loss)
 
@@ -48,7 +48,7 @@ def test_the_frontier_holds_whatever_nothing_beats(points):
         assert best[j] == (not beaten)
 
 
-def test_a_map_holds_exact_risks_and_losses(world):
+def test_a_map_has_the_risks_and_losses_of_its_releases(world):
     sample, population = world
     found = mm.compare(sample, CANDIDATES, loss=LOSS, population=population, rng=5)
     (seed,) = replication_seeds(5, 1)
@@ -64,7 +64,7 @@ def test_a_map_holds_exact_risks_and_losses(world):
     assert found["TS10"].risk < found["RS20"].risk
 
 
-def test_replications_share_their_random_numbers_and_have_a_spread(world):
+def test_replications_share_random_numbers_and_give_a_spread(world):
     sample, population = world
     twins = {"one": mm.Swap("lad", rate=0.2), "two": mm.Swap("lad", rate=0.2)}
     found = mm.compare(sample, twins, loss=LOSS, population=population, replications=3, rng=1)
@@ -77,7 +77,7 @@ def test_replications_share_their_random_numbers_and_have_a_spread(world):
     assert again.to_frame().equals(found.to_frame())
 
 
-def test_without_a_population_the_risk_is_estimated_by_one_search(world):
+def test_without_a_population_the_risk_is_estimated_with_one_model(world):
     sample, population = world
     exact = mm.compare(sample, CANDIDATES, loss=LOSS, population=population, rng=5)
     with warnings.catch_warnings():
@@ -98,7 +98,7 @@ def test_without_a_population_the_risk_is_estimated_by_one_search(world):
 
 
 @pytest.mark.parametrize("measure", ["worst", "raad", "rcv", "bvr"])
-def test_every_measure_is_a_distance_from_an_unchanged_table(world, measure):
+def test_every_measure_of_loss_is_positive_and_grows_with_the_rate(world, measure):
     sample, population = world
     tables = [LOSS, ("lad", "age")]
     found = mm.compare(
@@ -109,7 +109,7 @@ def test_every_measure_is_a_distance_from_an_unchanged_table(world, measure):
     assert found["RS20"].loss > found["RS10"].loss
 
 
-def test_a_map_draws_what_it_holds(world):
+def test_the_chart_of_a_map_shows_its_releases(world):
     sample, population = world
     found = mm.compare(sample, CANDIDATES, loss=LOSS, population=population, rng=5)
     chart = found.plot().to_dict()
@@ -127,7 +127,7 @@ def test_a_map_draws_what_it_holds(world):
         found["XX"]
 
 
-def test_the_least_loss_that_meets_the_target_is_found(world):
+def test_a_search_finds_the_least_loss_that_meets_the_target(world):
     sample, population = world
     family = mm.Family("lad", target="ethnicity")
     share = 0.5 * mm.exact_risk(sample, population).share
@@ -155,8 +155,8 @@ def test_the_least_loss_that_meets_the_target_is_found(world):
     assert f"{len(path)} releases were tried" in found.summary()
 
 
-def test_one_percent_less_would_not_do(world):
-    """Bisection ends beside a rate that misses the target."""
+def test_a_rate_one_percent_lower_misses_the_target(world):
+    """Bisection stops next to a rate that misses the target."""
     sample, population = world
     total = 0.6 * mm.exact_risk(sample, population).total
     found = mm.find_release(
@@ -194,7 +194,7 @@ def test_an_estimated_risk_must_meet_the_target_by_its_upper_end(world):
     assert "upper end of the interval" in found.summary()
 
 
-def test_candidates_can_be_chosen_from(world):
+def test_a_release_can_be_chosen_from_candidates(world):
     sample, population = world
     found = mm.find_release(
         sample,
@@ -214,7 +214,7 @@ def test_candidates_can_be_chosen_from(world):
     assert line["datum"] == found.target.allowed(found.risk.unprotected)
 
 
-def test_a_target_that_nothing_meets_is_said(world):
+def test_a_target_that_no_release_meets_warns(world):
     sample, population = world
     with pytest.warns(
         errors.TargetWarning, match="No release meets the target of at most 1 correct"
@@ -248,7 +248,7 @@ def test_a_target_that_nothing_meets_is_said(world):
         ({"family": mm.Family("lad", target="sex")}, "No key named 'sex'"),
     ],
 )
-def test_searches_that_are_none(world, options, message):
+def test_invalid_searches_are_rejected(world, options, message):
     sample, population = world
     settings = {"target": mm.Target(max_total=5), "loss": LOSS, "population": population} | options
     with pytest.raises(mm.MaskmeterError, match=message):
@@ -265,7 +265,7 @@ def test_searches_that_are_none(world, options, message):
         ({"max_total": 5, "by": "lower"}, "`by` must be one of 'upper', 'estimate'"),
     ],
 )
-def test_targets_that_are_none(options, message):
+def test_invalid_targets_are_rejected(options, message):
     with pytest.raises(mm.MaskmeterError, match=message):
         mm.Target(**options)
 
@@ -280,12 +280,12 @@ def test_targets_that_are_none(options, message):
         ({"within": ("sex",)}, "`within` applies to swaps only"),
     ],
 )
-def test_families_that_are_none(options, message):
+def test_invalid_families_are_rejected(options, message):
     with pytest.raises(mm.MaskmeterError, match=message):
         mm.Family("lad", **options)
 
 
-def test_a_file_that_meets_the_target_is_left_alone(world):
+def test_a_file_that_meets_the_target_is_not_changed(world):
     sample, population = world
     found = mm.find_release(
         sample,
@@ -302,7 +302,7 @@ def test_a_file_that_meets_the_target_is_left_alone(world):
 
 
 def test_a_table_without_the_key_does_not_hide_the_loss(world):
-    """It is unchanged at every rate: the associations of the key count beside it."""
+    """The table is unchanged at every rate, so the key's associations are measured too."""
     sample, population = world
     share = 0.8 * mm.exact_risk(sample, population).share
     found = mm.find_release(
@@ -318,10 +318,12 @@ def test_a_table_without_the_key_does_not_hide_the_loss(world):
     assert found.tried.tables[0] == ("age", "marital")
     assert {rows for rows, _ in found.tried.tables[1:]} == {"lad"}
     assert found.loss == meeting["loss"].min() > 5
-    assert found.release.changed.mean() <= meeting["changed"].min() + 0.02  # no more than it takes
+    assert (
+        found.release.changed.mean() <= meeting["changed"].min() + 0.02
+    )  # no more than the target needs
 
 
-def test_what_speaks_against_the_estimates_is_said(world):
+def test_maps_and_searches_give_the_cautions_of_their_model(world):
     sample, _ = world
     weak = mm.fit_loglinear(sample, ["lad:ethnicity", "lad:age"])
     assert 2 < abs(weak.goodness.z2) < 8
@@ -341,7 +343,7 @@ def test_what_speaks_against_the_estimates_is_said(world):
     assert "Caution: z2 is" in chosen.summary()
 
 
-def test_nothing_is_found_or_headed_with_a_model_that_does_not_fit(world):
+def test_a_model_that_does_not_fit_gives_no_risk_and_no_choice(world):
     sample, _ = world
     unfit = mm.fit_loglinear(sample, "independence")
     assert unfit.goodness.z2 > 8
@@ -398,8 +400,8 @@ def school():
 SWAPS = mm.Family("education", methods="swap", target="region")
 
 
-def test_no_ruined_release_is_recommended(school):
-    """By RAAD of education by region a swap of 85 % loses 6.1; V of education and work falls by 89 %."""
+def test_a_release_that_loses_too_much_is_not_recommended(school):
+    """A swap of 85 % loses only 6.1 by RAAD of education by region, but 89 % of V with work."""
     sample, model = school
     settings = {"family": SWAPS, "target": mm.Target(max_share=0.005), "model": model, "rng": 1}
     with pytest.warns(errors.TargetWarning, match="No useful release in this family meets"):
@@ -422,7 +424,7 @@ def test_no_ruined_release_is_recommended(school):
 @pytest.mark.parametrize("share", [0.02, 0.03, 0.05, 0.1])
 @pytest.mark.parametrize("target", ["region", "age"])
 def test_no_release_that_meets_the_target_is_better_than_the_one_found(school, share, target):
-    """It has the least loss of all that were tried, and none of them has less risk at no more loss."""
+    """It has the least loss of all releases tried, and none has less risk at no more loss."""
     sample, model = school
     family = mm.Family("education", target=target)
     with warnings.catch_warnings():
@@ -430,7 +432,7 @@ def test_no_release_that_meets_the_target_is_better_than_the_one_found(school, s
         found = mm.find_release(
             sample, family=family, target=mm.Target(max_share=share), model=model, rng=1
         )
-    path, most = found.to_frame(), share * sample.uniques  # of the unprotected file
+    path, most = found.to_frame(), share * sample.uniques  # uniques of the unprotected file
     meeting = path.filter(pl.col("upper") <= most, pl.col("changed") <= 0.5, pl.col("loss") <= 50)
 
     assert found.met == (len(meeting) > 0)
@@ -439,10 +441,10 @@ def test_no_release_that_meets_the_target_is_better_than_the_one_found(school, s
     useful = path.filter(pl.col("changed") <= 0.5, pl.col("loss") <= 50)
     best = undominated(useful["upper"].to_numpy(), useful["loss"].to_numpy())
     assert found.label in useful.filter(best)["label"]
-    assert len(path) <= 1 + 4 * 8  # as many as bisection over all rates takes
+    assert len(path) <= 1 + 4 * 8  # the steps of bisection over all rates
 
 
-def test_it_is_said_when_the_interval_decides(school):
+def test_the_summary_says_when_the_interval_decides(school):
     sample, model = school
     settings = {"family": SWAPS, "model": model, "rng": 1}
     upper = mm.find_release(sample, target=mm.Target(max_share=0.04), **settings)
@@ -460,7 +462,7 @@ def test_it_is_said_when_the_interval_decides(school):
     assert "meets the target, but the upper end of its interval does not" in estimate.summary()
 
 
-def test_what_binds_is_named_by_its_figure_and_scenario(world):
+def test_an_unmet_target_names_the_figure_and_scenario_that_exceed_it(world):
     sample, population = world
     scenarios = {"near": ["lad", "age"], "far": ["lad", "age", "ethnicity"]}
     settings = {"candidates": {"RS10": CANDIDATES["RS10"]}, "rng": 1}
@@ -492,7 +494,7 @@ def test_what_binds_is_named_by_its_figure_and_scenario(world):
     assert "By the estimate alone RS10 (loss" in estimated.summary()
 
 
-def test_a_target_has_three_verdicts_and_the_worst_counts(school):
+def test_a_target_has_three_verdicts_and_the_worst_scenario_decides(school):
     sample, model = school
     risk = mm.estimate_risk(sample, model)
     low, middle, high = 0.0, (risk.total + risk.upper) / 2, risk.upper
@@ -512,15 +514,15 @@ def test_a_target_has_three_verdicts_and_the_worst_counts(school):
     assert str(Target(max_total=1)) == "at most 1 correct match"
 
 
-def test_all_releases_of_a_map_have_the_same_tables(school):
-    """Each key that some candidate changes brings its associations, or else the strongest column."""
+def test_all_releases_of_a_map_are_measured_on_the_same_tables(school):
+    """Each key that a candidate changes adds its associations, or its strongest column."""
     sample, model = school
     steps = {"one": mm.Swap("education", rate=0.1), "two": mm.Pram("sex", stay=0.9)}
     own = {"made": mm.Swap("region", rate=0.1).apply(sample, rng=1)}
     found = mm.compare(sample, {**own, **steps}, model=model, rng=1)
 
     assert set(found.tables[:2]) == {("education", "work"), ("education", "age")}
-    assert [rows for rows, _ in found.tables[2:]] == ["region", "sex"]  # no association to speak of
+    assert [rows for rows, _ in found.tables[2:]] == ["region", "sex"]  # no significant association
     assert found.summary().startswith("3 releases by estimated risk and information loss (%), the mean over education x")  # fmt: skip
     named = mm.compare(sample, steps, loss=("work", "education"), model=model, rng=1)
     assert named.tables[0] == ("work", "education")
@@ -537,7 +539,7 @@ def test_all_releases_of_a_map_have_the_same_tables(school):
 
 
 def crowded():
-    """Return people of whom nine in ten live in one place, so that few of them find a partner."""
+    """Return people of whom nine in ten live in one place, so few can be paired for a swap."""
     places = pl.Series("place", np.repeat(["a", "b", "c"], [1800, 100, 100]))
     return schooled().with_columns(places)
 
@@ -547,13 +549,13 @@ def lopsided():
     return mm.read(crowded(), keys=["place", "age", "sex"], fraction=0.05)
 
 
-def test_a_map_says_where_fewer_records_were_swapped_than_asked_for(lopsided):
+def test_a_map_warns_when_fewer_records_were_swapped_than_requested(lopsided):
     steps = {"half": mm.Swap("place", rate=0.5), "none": mm.Pram("age", stay=0.9)}
     with pytest.warns(errors.RateWarning, match="half: 200 records were swapped where 1,000"):
         found = mm.compare(lopsided, steps, replications=3, rng=1)
     short = [one for one in found.cautions if one.kind is errors.RateWarning]
 
-    assert len(short) == 1  # three draws say it once
+    assert len(short) == 1  # three draws warn once
     assert "Caution: half: 200 records were swapped where 1,000" in found.summary()
     with pytest.warns(errors.RateWarning):
         made = {"own": mm.Swap("place", rate=0.5).apply(lopsided, rng=1)}
@@ -561,7 +563,7 @@ def test_a_map_says_where_fewer_records_were_swapped_than_asked_for(lopsided):
         mm.compare(lopsided, {"none": steps["none"], **made}, rng=1)
 
 
-def test_a_search_says_where_its_choice_fell_short(lopsided):
+def test_a_search_warns_only_about_its_choice_and_the_nearest_releases(lopsided):
     with pytest.warns(errors.RateWarning):
         candidates = mm.find_release(
             lopsided,
@@ -601,7 +603,7 @@ by = "estimate"
 
 
 @pytest.mark.parametrize(("command", "said"), [("compare", "half"), ("find", "without protection")])
-def test_the_commands_need_no_tables_and_pass_on_what_steps_warn_of(tmp_path, command, said):
+def test_compare_and_find_need_no_tables_and_pass_on_warnings(tmp_path, command, said):
     crowded().write_csv(tmp_path / "survey.csv")
     (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
     out = tmp_path / "out"
