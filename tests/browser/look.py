@@ -1,4 +1,4 @@
-"""What a browser sees of a page, and what a careful reader would object to.
+"""What a browser shows of a page, and the faults that a careful reader would find.
 
 In a test: ``assert faults(path) == []``.
 """
@@ -40,7 +40,7 @@ SETTLED = (
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 BAD = {"error", "warning"}
 _RUNNING = ExitStack()
-# Text of charts: axe looks at HTML only.
+# Texts of charts are checked here: axe checks only HTML.
 CHARTS = """() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((one) => {
     const share = one / 255;
@@ -100,7 +100,7 @@ UNNAMED = """() => [...document.querySelectorAll("figure")].map((figure, place) 
 
 @dataclass(frozen=True)
 class Shown:
-    """A page in a browser, and what it complained of and asked for so far."""
+    """A page in a browser, with its errors and requests so far."""
 
     page: Page
     errors: list[str] = field(default_factory=list)
@@ -115,14 +115,14 @@ class Facts:
     width: int
     figures: int
     drawn: int
-    errors: tuple[str, ...]  # what scripts and the console complained of
+    errors: tuple[str, ...]  # from scripts and the console
     requests: tuple[str, ...]  # for anything but the file itself
     charts: tuple[str, ...]  # texts that are cut, faint or on top of each other
-    violations: tuple[str, ...]  # of accessibility, as axe finds them
+    violations: tuple[str, ...]  # accessibility faults that axe finds
     overflow: int  # pixels by which the page scrolls sideways
 
     def faults(self) -> list[str]:
-        """Return every objection, in words."""
+        """Return every fault, in words."""
         found = [f"error: {one}" for one in self.errors]
         found += [f"request: {one}" for one in self.requests]
         found += list(self.charts)
@@ -135,7 +135,7 @@ class Facts:
 
 
 def faults(path: Path | str, *, views: Sequence[tuple[str, int]] = VIEWS) -> list[str]:
-    """Return all that is wrong with an HTML file, light and dark, wide and narrow; [] is good."""
+    """Return the faults of an HTML file in light and dark, wide and narrow views."""
     return [fault for facts in look(path, views=views) for fault in facts.faults()]
 
 
@@ -156,7 +156,7 @@ def browser() -> Iterator[Browser]:
 
 @cache
 def _started() -> Browser:
-    """Start Debian's browser: playwright's own would have to be fetched."""
+    """Start Debian's browser, because playwright's own would need a download."""
     program = need_program("chromium", "apt-get install chromium")
     playwright = _RUNNING.enter_context(sync_playwright())
     started = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
@@ -181,7 +181,7 @@ def show(started: Browser, path: Path | str, *, scheme: str = "light", width: in
     own = (address, "data:", "blob:")
     page.on("request", lambda asked: asked.url.startswith(own) or shown.requests.append(asked.url))
     page.goto(address)
-    with suppress(TimeoutError):  # then fewer charts are drawn than there are figures
+    with suppress(TimeoutError):  # the missing charts are then counted as a fault
         page.wait_for_function(SETTLED, timeout=5000)
     return shown
 

@@ -34,7 +34,7 @@ def risk_map(name, **words):
 
 @cache
 def charts():
-    """Return a chart of every kind by its name, those that are hard to draw too."""
+    """Return a chart of every type by name, including those that are hard to draw."""
     draws = np.random.default_rng(1)
     edges = np.linspace(0, 1, 21)
     counts = np.histogram(draws.beta(0.4, 4, 2780), edges)[0]

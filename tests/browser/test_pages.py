@@ -1,4 +1,4 @@
-"""Pages in a browser: nothing is asked for, nothing cut, nothing hidden from anyone."""
+"""Pages in a browser: no network request, no text cut off, accessible to everyone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def everything(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A page of real results, such as reports have: a small census and every plot of ours."""
+    """Return a page with every plot of the package, from a small census."""
     census = mm.synthetic_census(size=20_000)
     population = mm.count(census, keys=["lad", "sex", "age", "ethnicity"])
     people = mm.bernoulli_sample(census, fraction=0.05, rng=1)
@@ -52,11 +52,11 @@ def results(tmp_path_factory):
     return path
 
 
-def test_every_block_and_chart_is_without_fault(everything):
+def test_every_block_and_chart_has_no_faults(everything):
     assert faults(everything) == []
 
 
-def test_plots_of_real_results_are_without_fault(results):
+def test_plots_of_real_results_have_no_faults(results):
     assert faults(results) == []
 
 
@@ -108,7 +108,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_page_is_caught(what, tmp_path):
+def test_the_check_catches_a_broken_page(what, tmp_path):
     html, complaint = BROKEN[what]
     (tmp_path / "broken.html").write_text(html, encoding="utf-8")
 
@@ -117,14 +117,14 @@ def test_a_broken_page_is_caught(what, tmp_path):
     assert any(complaint in one for one in found), found
 
 
-def test_a_whole_page_is_not_called_broken(tmp_path):
+def test_the_check_accepts_a_sound_page(tmp_path):
     html = drawn('<text x="9" y="30">RS20</text><text x="90" y="30">RP20</text>')
     (tmp_path / "whole.html").write_text(html, encoding="utf-8")
 
     assert faults(tmp_path / "whole.html") == []
 
 
-def test_the_policy_of_a_page_lets_no_request_out_and_no_other_script_in(tmp_path):
+def test_the_policy_of_a_page_blocks_requests_and_added_scripts(tmp_path):
     path = tmp_path / "page.html"
     figure = Figure("A map.", charts()["map of sixteen"])
     html = render("T", "L", [Section("S", (figure,))])
@@ -149,7 +149,7 @@ NASTY = (
 )
 
 
-def test_whatever_words_hold_they_come_out_as_words(tmp_path):
+def test_markup_in_any_text_is_shown_as_text(tmp_path):
     path = tmp_path / "nasty.html"
     frame = pl.DataFrame({"area": NASTY, "change": [1.0, 2.0, 3.0, -4.0, 5.0]})
     words = " ".join(NASTY)
@@ -176,7 +176,7 @@ def test_whatever_words_hold_they_come_out_as_words(tmp_path):
         assert shown.page.locator("td").first.text_content() == words
 
 
-def test_charts_take_the_colours_of_light_dark_and_print_at_once(everything):
+def test_charts_follow_light_dark_and_print_colours(everything):
     def ink(page):
         return page.evaluate(
             "[...document.querySelectorAll('figure svg .role-axis-label text')]"
@@ -195,7 +195,7 @@ def test_charts_take_the_colours_of_light_dark_and_print_at_once(everything):
     assert set(light) == set(printed) == {"rgb(27, 42, 51)"}
 
 
-def test_print_leaves_out_what_paper_cannot_use_and_repeats_heads(everything):
+def test_printing_omits_controls_and_repeats_table_heads(everything):
     with browser() as started:
         page = show(started, everything, scheme="dark").page
         page.set_viewport_size({"width": 672, "height": 900})  # A4 within its margins
@@ -214,7 +214,7 @@ def test_print_leaves_out_what_paper_cannot_use_and_repeats_heads(everything):
     assert re.search(rb"/MediaBox\s*\[0 0 59[45]\.\d+ 84[12]", sheets)  # A4
 
 
-def test_a_chart_is_one_picture_with_words_to_a_screen_reader(everything):
+def test_a_screen_reader_gets_one_described_picture_per_chart(everything):
     with browser() as started:
         page = show(started, everything).page
         pictures = page.get_by_role(
@@ -242,7 +242,7 @@ def test_pictures_are_saved_in_light_colours_with_their_titles(everything, tmp_p
     assert (tmp_path / "PNG").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_keyboard_reaches_the_content_first_and_then_all_that_acts(everything):
+def test_the_keyboard_can_skip_to_the_content_and_shows_the_focus(everything):
     with browser() as started:
         page = show(started, everything).page
         page.keyboard.press("Tab")
@@ -257,7 +257,7 @@ def test_the_keyboard_reaches_the_content_first_and_then_all_that_acts(everythin
     assert ring == "solid"
 
 
-def test_headings_follow_the_verdict_and_the_contents_lead_to_them(everything):
+def test_headings_are_smaller_than_the_verdict_and_linked_from_the_contents(everything):
     with browser() as started:
         page = show(started, everything).page
         sizes = [
@@ -273,7 +273,7 @@ def test_headings_follow_the_verdict_and_the_contents_lead_to_them(everything):
     assert all(first > second for first, second in pairwise(sizes))
 
 
-def test_a_page_without_charts_holds_no_script(tmp_path):
+def test_a_page_without_charts_has_no_script(tmp_path):
     html = render("T", "L", [Section("S", (Text("Words."),))])
     (tmp_path / "words.html").write_text(html, encoding="utf-8")
 
@@ -282,7 +282,7 @@ def test_a_page_without_charts_holds_no_script(tmp_path):
     assert faults(tmp_path / "words.html") == []
 
 
-def test_labels_are_no_wider_than_they_are_reckoned_to_be(tmp_path):
+def test_the_estimated_width_of_labels_is_an_upper_bound(tmp_path):
     (tmp_path / "words.html").write_text(bare("<p>Words</p>"), encoding="utf-8")
     texts = [
         "no protection", "RS20", "targeted swap of neighbourhood 20 % (chosen)", "PRAM: WOMEN, 75+", "miniature", "女性 20%",
@@ -299,4 +299,6 @@ def test_labels_are_no_wider_than_they_are_reckoned_to_be(tmp_path):
             wide = page.evaluate(measure, [texts, font])
             reckoned = [text_width(text, bold=bold) for text in texts]
             assert all(a <= b for a, b in zip(wide, reckoned, strict=True))
-            assert all(a >= 0.6 * b for a, b in zip(wide, reckoned, strict=True))  # not just huge
+            assert all(
+                a >= 0.6 * b for a, b in zip(wide, reckoned, strict=True)
+            )  # an estimate that is always too wide fails

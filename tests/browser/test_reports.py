@@ -1,4 +1,4 @@
-"""The reports in a browser: nothing is asked of the network, all is drawn, nobody is shut out."""
+"""The reports in a browser: no network request, every chart drawn, accessible to everyone."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from browser.look import browser, faults, look, show
 
 
 @pytest.mark.parametrize(("name", "figures"), [("internal.html", 5), ("public.html", 0)])
-def test_the_reports_of_the_demonstration_are_sound(demo, name, figures):
+def test_the_reports_of_the_demonstration_have_no_faults(demo, name, figures):
     seen = look(demo / "story" / "evidence" / name)
 
     assert [fault for facts in seen for fault in facts.faults()] == []
     assert seen[0].figures == figures
 
 
-# Where the things that a decision needs end, in pixels from the top.
+# The lower edges of what a decision needs, in pixels from the top.
 ENDS = """() => [".verdict", ".lead", ".facts", ".beside figure svg", ".beside table"].map(
   (one) => document.querySelector(`header ${one}`).getBoundingClientRect().bottom)"""
 
@@ -29,7 +29,7 @@ def test_the_decision_is_on_the_first_screen_and_the_page_is_short(demo):
         assert shown.page.evaluate("document.documentElement.scrollHeight") < 6000
 
 
-def test_labels_that_are_markup_are_words_on_the_page(tmp_path):
+def test_markup_in_labels_and_titles_is_shown_as_text(tmp_path):
     people = mm.bernoulli_sample(mm.synthetic_census(size=60_000), fraction=0.05, rng=1)
     odd = people.rename({"lad": "<b>lad</b>"})
     sample = mm.read(odd, keys=[odd.columns[0], "age", "ethnicity"], fraction=0.05)

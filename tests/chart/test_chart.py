@@ -1,4 +1,4 @@
-"""Charts: names that can be read, axes with ticks, words that survive."""
+"""Charts: readable names, axes with ticks, and complete descriptions."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def luminance(colour):
 @pytest.mark.parametrize(
     ("colours", "paper"), [(DARK.keys(), "#ffffff"), (DARK.values(), "#12191d")]
 )
-def test_every_colour_of_charts_can_be_read_on_its_paper(colours, paper):
+def test_every_chart_colour_has_enough_contrast_with_its_background(colours, paper):
     for colour in colours:
         low, high = sorted([luminance(colour), luminance(paper)])
         assert (high + 0.05) / (low + 0.05) >= 4.5, colour
 
 
-def test_every_colour_that_charts_use_has_its_like_in_the_dark():
+def test_every_chart_colour_has_a_counterpart_for_dark_mode():
     used = {one for drawn in charts().values() for one in colours_in(drawn.to_dict())}
 
     assert {INK, *SERIES} <= set(DARK)
@@ -55,7 +55,7 @@ def colours_in(spec):
 
 
 @pytest.mark.parametrize("name", charts())
-def test_every_chart_says_what_it_is_and_how_wide(name):
+def test_every_chart_has_a_title_a_description_and_a_width(name):
     spec = charts()[name].to_dict()
 
     assert spec["description"].startswith("A title of the chart. What it shows, in 1,234 words.")
@@ -64,20 +64,20 @@ def test_every_chart_says_what_it_is_and_how_wide(name):
 
 
 @pytest.mark.parametrize("name", charts())
-def test_no_text_of_a_chart_stands_on_another(name):
+def test_no_texts_of_a_chart_overlap(name):
     assert struck(picture(charts()[name].to_dict())) == []
 
 
-def test_every_bar_of_risk_has_its_count_beside_it():
+def test_every_bar_of_risk_is_labelled_with_its_count():
     frame = pl.DataFrame({"low": [0.0, 0.5], "high": [0.5, 1.0], "count": [2779, 1]})
     bars, counts = chart.bars(frame, **WORDS).to_dict()["layer"]
 
     assert counts["encoding"]["text"]["field"] == "count"
-    assert bars["encoding"]["x"]["scale"]["domain"][0] == 0  # lengths are counts
+    assert bars["encoding"]["x"]["scale"]["domain"][0] == 0  # bar lengths are counts
     assert "type" not in bars["encoding"]["x"]["scale"]
 
 
-def test_dots_are_paired_under_the_names_given():
+def test_paired_dots_have_the_given_names():
     frame = pl.DataFrame({"key": ["lad", "sex"], "all": [9.0, 9.0], "without": [1.0, 7.0]})
     found = rows(chart.paired_dots(frame, names=("all keys", "without it"), **WORDS))
 
@@ -87,7 +87,7 @@ def test_dots_are_paired_under_the_names_given():
     }  # fmt: skip
 
 
-def test_long_titles_go_over_lines_and_are_said_in_full():
+def test_long_titles_are_wrapped_and_complete():
     frame = pl.DataFrame({"area": ["North"], "change": [1.0]})
     words = WORDS | {"title": "A title " * 20, "subtitle": "What it shows " * 20}
     spec = chart.signed_bars(frame, **words).to_dict()
@@ -106,7 +106,7 @@ LONG = [
 
 
 def named(number, names):
-    """Return a chart of each kind that has a row for each name."""
+    """Return one chart of each type that has a row per name."""
     some = names[:number]
     figures = [float(one) for one in range(-3, number - 3)]
     pairs = [(one, other) for place, one in enumerate(some) for other in some[place + 1 :]]
@@ -124,14 +124,14 @@ def named(number, names):
 
 @pytest.mark.parametrize("kind", ["bars", "dots", "matrix"])
 @pytest.mark.parametrize("number", [6, 15, 16, 30])
-def test_names_of_rows_can_be_read_however_many_and_long_they_are(kind, number):
+def test_many_long_row_names_do_not_overlap(kind, number):
     for names in (LONG, [f"key {place}" for place in range(30)]):
         spec = named(number, names)[kind].to_dict()
         assert struck(picture(spec)) == []
         assert struck(picture(spec, width=180)) == []
 
 
-def test_names_that_go_over_lines_without_their_middle_are_full_in_the_data():
+def test_shortened_row_names_are_complete_in_the_data():
     written = [one.text for one in picture(named(30, LONG)["bars"].to_dict()).words]
 
     assert "Neighbourhood o…, part 1" in written
@@ -140,7 +140,7 @@ def test_names_that_go_over_lines_without_their_middle_are_full_in_the_data():
     assert over_lines("The City and County of Somewhere", 20, 2)[1] == "of Somewhere"
 
 
-def test_of_very_many_bars_those_furthest_from_0_are_drawn_in_their_order():
+def test_of_many_bars_only_those_furthest_from_0_are_drawn_in_order():
     values = [(-1) ** number * float(number % 97) for number in range(97)]
     frame = pl.DataFrame({"area": [f"area {place}" for place in range(97)], "change": values})
     drawn = chart.signed_bars(frame, **WORDS)
@@ -150,7 +150,7 @@ def test_of_very_many_bars_those_furthest_from_0_are_drawn_in_their_order():
     assert drawn.to_dict()["description"].endswith(f"The {MOST} furthest from 0 of 97.")
 
 
-def test_a_matrix_of_too_many_keys_is_told_by_its_lowest_pairs():
+def test_a_matrix_of_too_many_keys_shows_only_its_lowest_pairs():
     small, large = (named(number, LONG)["matrix"] for number in (KEYS, 30))
 
     assert len(rows(small)) == KEYS * (KEYS - 1) / 2
@@ -161,7 +161,7 @@ def test_a_matrix_of_too_many_keys_is_told_by_its_lowest_pairs():
     assert large.to_dict()["description"].endswith(f"The {LOWEST} lowest of 435.")
 
 
-def test_numbers_of_a_matrix_are_left_out_where_they_would_meet():
+def test_numbers_of_a_matrix_are_omitted_where_they_would_overlap():
     def numbers(width):
         spec = named(KEYS, LONG)["matrix"].to_dict()
         return [one.text for one in picture(spec, width=width).words if "mark-text role-mark" in one.role]  # fmt: skip
@@ -206,7 +206,7 @@ def test_the_path_of_a_search_has_ticks_and_the_band_of_a_good_fit(name):
 
 
 @pytest.mark.parametrize("width", [180, WIDTH])
-def test_models_of_a_long_search_are_numbered(width):
+def test_the_models_of_a_long_search_are_numbered_not_named(width):
     spec = chart.path(
         search([2.0] * (NAMED + 20)), title="A search", subtitle="Of models"
     ).to_dict()
@@ -222,7 +222,7 @@ def test_models_of_a_long_search_are_numbered(width):
 
 
 @pytest.mark.parametrize("numbers", [(3, 4), (5, 8, 11, 15, 20, 25, 30), tuple(range(1, 43))])
-def test_numbers_of_keys_are_whole(numbers):
+def test_axis_labels_for_numbers_of_keys_are_whole(numbers):
     frame = pl.DataFrame({"number": numbers, "matches": [float(one) for one in numbers]})
     spec = chart.curves(frame.with_columns(error=pl.lit("no error")), **WORDS).to_dict()
     for width in (180, WIDTH):
@@ -231,7 +231,7 @@ def test_numbers_of_keys_are_whole(numbers):
         assert not any("." in one.text for one in seen.words)
 
 
-def test_a_curve_of_risks_falls_from_the_most_to_the_least():
+def test_a_curve_of_ranked_risks_is_an_area_from_zero():
     frame = pl.DataFrame({"rank": [1, 50, 100], "risk": [0.04, 0.01, 0.002]})
     spec = chart.ranked(frame, **WORDS).to_dict()
 

@@ -1,4 +1,4 @@
-"""The chart library is put together once, kept, and made again when the kept one is not whole."""
+"""The chart library is built once, cached, and rebuilt when the cached copy is damaged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maskmeter.page import library
 
 @pytest.fixture
 def made(monkeypatch, tmp_path):
-    """Count how often the library is put together, in a cache of its own."""
+    """Return a list with one entry per build of the library, in a cache of its own."""
     times = []
     monkeypatch.setattr(library, "_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(
@@ -26,7 +26,7 @@ def fresh():
     return library.chart_library()
 
 
-def test_the_library_is_put_together_once(made, tmp_path):
+def test_the_library_is_built_once(made, tmp_path):
     first, second = fresh(), fresh()
 
     assert first == second == "draw('<\\/script>');"
@@ -35,7 +35,7 @@ def test_the_library_is_put_together_once(made, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"draw(", b"alert()\n// 0123", b"\xff\xfe"])
-def test_a_kept_library_that_is_not_whole_is_made_again(made, tmp_path, content):
+def test_a_damaged_library_is_rebuilt(made, tmp_path, content):
     whole = fresh()
     (path,) = (tmp_path / "cache").iterdir()
     path.write_bytes(content)
@@ -46,7 +46,7 @@ def test_a_kept_library_that_is_not_whole_is_made_again(made, tmp_path, content)
     assert len(made) == 2
 
 
-def test_a_cache_that_cannot_be_written_to_is_done_without(made, tmp_path):
+def test_the_library_works_without_a_writable_cache(made, tmp_path):
     (tmp_path / "cache").write_text("a file, not a folder", encoding="utf-8")
 
     assert fresh() == fresh()

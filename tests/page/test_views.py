@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: its small table and its chart, and nobody's record."""
+"""What a notebook shows of a result: a small table and a chart, but no record."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ NAMES = [
     "FoundRelease", "KeyCurve", "ValidationStudy", "CorrectedCounts", "PramDesign", "Assessment",
     "Pack",
 ]  # fmt: skip
-UNDRAWN = {"LogLinear", "ValidationStudy", "CorrectedCounts", "PramDesign"}  # they have no plot
-BY_CATEGORY = {"Loss", "RegressionLoss"}  # their charts are over categories
+UNDRAWN = {"LogLinear", "ValidationStudy", "CorrectedCounts", "PramDesign"}  # these have no plot
+BY_CATEGORY = {"Loss", "RegressionLoss"}  # their charts show categories
 
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Count what is drawn in place of drawing, which takes long."""
+    """Return the charts that would be drawn; drawing them is slow."""
     charts = []
 
     def counting(chart):
@@ -103,7 +103,7 @@ def drawn(monkeypatch):
 
 
 class Checked(HTMLParser):
-    """Tags that are opened and closed in order, and the text between them."""
+    """The tags and texts of a page whose tags must be closed in order."""
 
     def __init__(self, html):
         super().__init__()
@@ -126,18 +126,18 @@ class Checked(HTMLParser):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_result_shows_a_line_a_table_and_its_chart(name, results, drawn):
+def test_every_result_shows_its_summary_a_table_and_its_chart(name, results, drawn):
     result = results[name]
     page = Checked(result._repr_html_())
     tags = [tag for tag, _ in page.tags]
 
-    assert page.text[1] == result.summary().splitlines()[0]  # after the style
+    assert page.text[1] == result.summary().splitlines()[0]  # follows the style
     assert "table" in tags
     assert tags.count("figure") == len(drawn) == (name not in UNDRAWN)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_notebook_shows_a_record_a_seed_or_a_foreign_tag(name, results, drawn):
+def test_a_notebook_shows_no_record_no_seed_and_no_tag_from_the_data(name, results, drawn):
     html = results[name]._repr_html_()
 
     assert str(SEED) not in html
@@ -150,7 +150,7 @@ def test_no_notebook_shows_a_record_a_seed_or_a_foreign_tag(name, results, drawn
 
 
 @pytest.mark.parametrize("name", ["Risk", "EstimatedRisk", "Linkage"])
-def test_the_risk_of_single_records_is_not_in_a_notebook(name, results, drawn):
+def test_a_notebook_does_not_show_the_risk_of_single_records(name, results, drawn):
     risk = results[name]
     html = risk._repr_html_()
 
@@ -184,7 +184,7 @@ def test_counts_of_cells_agree_with_the_definition(world):
         assert data.cell_sizes == tuple((sizes == size).sum() for size in range(1, 6))
 
 
-def test_a_file_says_how_many_are_unique_on_which_keys(world):
+def test_a_repr_says_how_many_records_are_unique_on_which_keys(world):
     _, sample, release = world
     changed = int(release.changed.sum())
 
@@ -212,7 +212,7 @@ def test_a_release_says_how_many_records_each_step_changed(world, drawn):
     assert "0 of 400 records (0.0%) were changed;" in by_hand.summary()
 
 
-def test_long_tables_are_cut_and_say_so():
+def test_long_tables_are_shortened_and_the_caption_says_so():
     frame = pl.DataFrame({"label": [f"r{n}" for n in range(30)], "risk": [1.0] * 30})
     table = display.listed(frame, [("label", "release", ""), ("risk", "risk", ".1f")])
 
@@ -220,7 +220,7 @@ def test_long_tables_are_cut_and_say_so():
     assert table.caption == "The first 12 of 30 rows; to_frame() has them all."
 
 
-def test_the_choice_is_the_first_row_of_what_was_tried(results, drawn):
+def test_the_chosen_release_is_the_first_row_of_the_table(results, drawn):
     found = results["FoundRelease"]
     (table,) = found._tables()
 
@@ -249,7 +249,7 @@ def test_nothing_is_drawn_until_a_notebook_asks(world, drawn):
 
 @pytest.fixture(scope="module")
 def pictures(world):
-    """Two pictures: names from the file on an axis, and a legend."""
+    """Return two pictures: one with names from the file on an axis, one with a legend."""
     _, _, release = world
     loss = mm.information_loss(release, rows="lad", columns="<b>sex</b>")
     return loss._repr_html_(), release._repr_html_()
@@ -277,11 +277,13 @@ def test_a_picture_takes_the_colours_of_a_light_and_a_dark_notebook(pictures):
         assert any(one.startswith("var(--mm-") for one in used)
         style = html[: html.index("</style>")]
         for number in {re.match(r"var\((--mm-\d+)", one)[1] for one in used if "var(" in one}:
-            assert style.count(f"{number}: ") == 4  # by the system and by the notebook
+            assert (
+                style.count(f"{number}: ") == 4
+            )  # light and dark, each by the system and by the notebook
 
 
-def test_what_a_picture_refers_to_is_its_own():
-    """Pictures of one notebook share a page: a clip of the one must not cut the other."""
+def test_pictures_do_not_share_ids():
+    """Pictures in a notebook share one page, so one must not use the clip path of another."""
     drawn = [
         picture(
             alt.Chart(pl.DataFrame({"x": [1], "y": [y]})).mark_bar(clip=True).encode(x="x", y="y")
