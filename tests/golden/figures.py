@@ -1,4 +1,4 @@
-"""The golden figures: what fixed seeds give on the census and on three small files of other shapes.
+"""The golden figures: results with fixed seeds on the census and on three small files.
 
 `make golden` writes them again. A value that changes needs its reason in CHANGELOG.md.
 """
@@ -26,7 +26,7 @@ TARGETED = mm.by("ethnicity", {"White British": 0.07}, otherwise=1.0)
 
 @dataclass(frozen=True)
 class World:
-    """A sample, the population it is from, steps to try on it, and the table whose loss is held."""
+    """A sample, its population, steps to apply, and the table on which loss is measured."""
 
     sample: mm.Microdata
     population: mm.KeyTable
@@ -56,7 +56,7 @@ def census() -> World:
 
 
 def weighted() -> World:
-    """Return a survey with unequal weights: the smallest of four regions is sampled most."""
+    """Return a survey with unequal weights: the smallest of four regions is oversampled."""
     rng = np.random.default_rng(1)
     region = _drawn(rng, 60_000, [0.5, 0.3, 0.15, 0.05])
     people = pl.DataFrame(
@@ -85,7 +85,7 @@ def weighted() -> World:
 
 
 def binary() -> World:
-    """Return twelve yes-or-no keys that depend on one another, most cells empty."""
+    """Return a file with twelve dependent binary keys and mostly empty cells."""
     rng = np.random.default_rng(2)
     trait = rng.random(20_000)
     people = pl.DataFrame(
@@ -111,7 +111,7 @@ def binary() -> World:
 
 
 def lopsided() -> World:
-    """Return a file in which one category holds nine records in ten, with gaps as a category."""
+    """Return a file with nine records in ten in one category, and missing values as a category."""
     rng = np.random.default_rng(3)
     origin = _drawn(rng, 30_000, [0.9, *([0.1 / 39] * 39)])
     year = 1930 + _drawn(rng, len(origin), np.ones(80))
@@ -143,7 +143,7 @@ WORLDS = {one.__name__: one for one in (census, weighted, binary, lopsided)}
 
 
 def _drawn(rng: np.random.Generator, size: int, weights: Any) -> np.ndarray:
-    """Return codes drawn by inversion, which no version of numpy does in another way."""
+    """Return codes drawn by inversion, which gives the same codes with every version of numpy."""
     edges = np.cumsum(np.asarray(weights, dtype=float))
     return np.searchsorted(edges / edges[-1], rng.random(size), side="right")
 
@@ -193,7 +193,7 @@ def _release(world: World, label: str, model: Any) -> dict[str, Any]:
 
 
 def _found(world: World, model: Any) -> dict[str, Any]:
-    exact = world.sample.weights is not None  # no model fits that sample: its z2 is 23
+    exact = world.sample.weights is not None  # no model fits this sample: z2 is 23
     found = mm.find_release(
         world.sample,
         family=world.family,

@@ -8,7 +8,7 @@ import pytest
 
 from golden.figures import FOLDER, WORLDS, golden
 
-_CLOSE = 1e-6  # of a figure: what another build of numpy may change
+_CLOSE = 1e-6  # relative: another build of numpy may differ by this
 
 
 def differences(found, stored, path=""):
@@ -27,13 +27,13 @@ def differences(found, stored, path=""):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_golden_figures_are_as_stored(name):
+def test_golden_figures_equal_the_stored_ones(name):
     stored = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
     assert differences(golden(name), stored) == []
 
 
-def test_a_changed_figure_a_missing_one_and_another_hash_are_seen():
+def test_the_check_finds_a_changed_figure_a_missing_one_and_a_changed_hash():
     stored = {"exact": 10.0, "interval": [9.0, 11.0], "sha256": "ab"}
 
     assert differences(stored | {"exact": 10.0 + 1e-8}, stored) == []

@@ -1,4 +1,4 @@
-"""The commands that the documents show, run on a survey with the plan of the page on plans."""
+"""The commands in the documents, run on a survey with the plan of docs/plan.md."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from maskmeter import formats
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 OWN = re.compile(r"(\.venv/bin/)?maskmeter ")
-LONG = ("demo", "paper")  # they have tests of their own
+LONG = ("demo", "paper")  # these have their own tests
 
 
 def commands(page):
-    """Return the commands of maskmeter on a page, in order, without those that take long."""
+    """Return the maskmeter commands on a page in order, except slow ones."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
     lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
@@ -35,7 +35,7 @@ def people():
 
 
 def coded(people):
-    """Return the survey as SPSS would hold it: codes with their labels."""
+    """Return the survey as SPSS would store it: codes and their labels."""
     kinds = {name: sorted(people[name].cast(pl.String).unique()) for name in people.columns}
     codes = people.select(
         pl.col(name)
@@ -54,7 +54,7 @@ def coded(people):
 )
 def test_every_command_on_a_page_runs(people, tmp_path, page):
     people.write_csv(tmp_path / "survey.csv")
-    (tmp_path / "maskmeter-demo").mkdir()  # as the demonstration leaves it
+    (tmp_path / "maskmeter-demo").mkdir()  # written by the demonstration
     people.write_csv(tmp_path / "maskmeter-demo" / "survey.csv")
     codes, labels = coded(people)
     pyreadstat.write_sav(codes, tmp_path / "survey.sav", variable_value_labels=labels)
@@ -72,7 +72,7 @@ def test_every_command_on_a_page_runs(people, tmp_path, page):
         assert done.returncode == 0, (words, done.stderr)
 
 
-def test_the_first_screen_of_the_readme_has_the_two_commands_and_one_for_a_file():
+def test_the_readme_starts_with_make_demo_make_test_and_an_assess_command():
     first = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:24]
 
     assert [line.split("#")[0].strip() for line in first if line.startswith("$ make")] == [
@@ -88,7 +88,7 @@ def test_the_documents_show_every_command():
     assert shown >= {"assess", "protect", "compare", "find", "plan"}
 
 
-def test_every_ending_is_on_the_page_of_formats():
+def test_the_page_on_formats_lists_every_extension():
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
     assert all(f"`{ending}`" in text for one in formats.FORMATS for ending in one.endings)

@@ -1,4 +1,4 @@
-"""The documentation builds without a warning, needs no network, and says what the package has."""
+"""The documentation builds without a warning, needs no network, and matches the package."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 
-# What a browser fetches by itself: sources of scripts, images and frames, linked style sheets and
-# icons, and addresses inside styles. Links that a reader follows are not among them.
+# Addresses that a browser loads by itself: scripts, images, frames, style sheets, icons and
+# addresses inside styles, but not links that a reader follows.
 FETCHED = re.compile(
     r"""<(?:script|img|iframe|source|embed|video|audio)\b[^>]*?\s(?:src|srcset|data)=["']([^"']+)"""
     r"""|<link\b[^>]*?\shref=["']([^"']+)"""
@@ -55,7 +55,7 @@ def test_every_page_is_built_and_can_be_searched(site):
     for page in PAGES:
         assert (site / f"{page.stem}.html").exists()
         assert f'"{page.stem}"' in index
-    assert index.startswith("Search.setIndex(")  # a script, which a page from a disk may load
+    assert index.startswith("Search.setIndex(")  # a script, which pages opened from a disk may load
 
 
 def test_no_page_loads_anything_from_the_network(site):
@@ -65,7 +65,7 @@ def test_no_page_loads_anything_from_the_network(site):
     assert len(files) > len(PAGES)
     assert any(
         one.endswith(".css") or ".css?" in one for one in addresses
-    )  # the pattern finds some
+    )  # the pattern finds real addresses
     assert not [one for one in addresses if elsewhere(one)]
 
 
@@ -79,7 +79,7 @@ def test_no_page_loads_anything_from_the_network(site):
         "<img alt='' src='http://example/a.png'>",
     ],
 )
-def test_what_is_loaded_from_the_network_would_be_found(text):
+def test_the_check_finds_addresses_on_the_network(text):
     assert any(map(elsewhere, fetched(text)))
 
 
@@ -91,14 +91,14 @@ def test_the_api_page_has_exactly_the_public_names(site):
 
 
 def test_examples_of_docstrings_are_shown_as_code(site):
-    """They follow the list of parameters, and must not be read as part of it."""
+    """Examples follow the parameters and must not be parsed as one of them."""
     page = (site / "api.html").read_text(encoding="utf-8")
 
     assert page.count('<span class="gp">&gt;&gt;&gt; </span>') > len(mm.__all__)
     assert not re.search(r"\((?:<em>)?&gt;&gt;&gt;", page)
 
 
-def test_every_page_is_among_the_contents(site):
+def test_every_page_is_in_the_table_of_contents(site):
     contents = (site / "index.html").read_text(encoding="utf-8")
 
     for page in PAGES:
@@ -109,12 +109,12 @@ def test_every_page_is_among_the_contents(site):
 def validation():
     spec = importlib.util.spec_from_file_location("validation", DOCS / "validation.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["validation"] = module  # dataclasses look their module up
+    sys.modules["validation"] = module  # dataclasses need their module here
     spec.loader.exec_module(module)
     return module
 
 
-def test_the_validation_page_says_what_was_measured(validation):
+def test_the_validation_page_shows_the_measured_figures(validation):
     """If this fails: python docs/validation.py --page."""
     figures = json.loads(validation.FIGURES.read_text(encoding="utf-8"))
     text = validation.PAGE.read_text(encoding="utf-8")
@@ -130,8 +130,8 @@ def test_the_tests_that_the_validation_page_names_exist(validation):
         assert f"def {check.test}(" in sources, check.test
 
 
-def test_what_the_validation_page_says_is_measured_again(validation, monkeypatch):
-    """Two quick checks, so that the scripts behind the page cannot go stale."""
+def test_measuring_figures_of_the_validation_page_again_agrees(validation, monkeypatch):
+    """Two quick checks run again, so the scripts behind the page cannot become stale."""
     monkeypatch.syspath_prepend(DOCS)
     figures = json.loads(validation.FIGURES.read_text(encoding="utf-8"))
     for check in validation.checks():

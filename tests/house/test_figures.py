@@ -1,4 +1,4 @@
-"""Times, sizes and accuracies in README, documentation and help are those that scripts measured."""
+"""Times, sizes and accuracies in README, documentation and help were measured by scripts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNITS = {"second": "s", "seconds": "s", "minute": "min", "minutes": "min"}
 
 
 def quantities(text):
-    """Return every number with a unit of time or size, alike whether its unit is spelled out."""
+    """Return every number with a unit of time or size, with the unit abbreviated."""
     return {(number, UNITS.get(unit, unit)) for number, unit in QUANTITY.findall(text)}
 
 
@@ -46,7 +46,7 @@ def table(run, kept):
     return "\n".join(run.words(name, one["values"]) for name, one in kept.items())
 
 
-def test_the_table_of_times_is_what_was_measured(run, kept):
+def test_the_table_of_times_shows_the_measured_figures(run, kept):
     """If this fails: python benchmarks/run.py --table."""
     text = run.PAGE.read_text(encoding="utf-8")
 
@@ -73,15 +73,15 @@ def test_every_time_and_size_was_measured(table, path):
     assert not VAGUE.findall(told), "say a figure of the table Speed of docs/tour.md"
 
 
-def test_a_figure_that_was_not_measured_would_be_found(table):
+def test_the_check_finds_an_unmeasured_figure(table):
     assert not quantities("`maskmeter paper` | 6,543 s, 0.66 GB |") <= quantities(table)
     assert VAGUE.findall("Takes a minute or two.")
     assert VAGUE.findall("in a few seconds")
     assert not quantities("3.14 seconds") <= quantities(table)
 
 
-def test_accuracies_in_the_guide_are_those_of_the_validation_page():
-    """If this fails: put the figures of docs/validation_figures.json into these sentences."""
+def test_accuracies_in_the_guide_agree_with_the_validation_figures():
+    """If this fails: update these sentences from docs/validation_figures.json."""
     figures = json.loads((DOCS / "validation_figures.json").read_text(encoding="utf-8"))
     error = figures["studies.default_estimate"]["values"]
     width = figures["studies.coverage"]["values"]["width"]
@@ -107,8 +107,8 @@ COUNT = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w%])")
 GUIDE = ("start", "keys", "measures", "methods", "defending")
 
 
-def test_totals_in_the_guide_stand_in_an_example_that_runs():
-    """Numbers above 100; examples are tests, so what they show was computed."""
+def test_totals_in_the_guide_come_from_its_examples():
+    """Only numbers above 100; examples are tests, so their output was computed."""
     shown, told = set(), set()
     for name in GUIDE:
         parts = re.split(r"^```.*$", (DOCS / f"{name}.md").read_text("utf-8"), flags=re.MULTILINE)

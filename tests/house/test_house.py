@@ -1,4 +1,4 @@
-"""The tree's own rules."""
+"""Rules that the whole source tree must follow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "maskmeter"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-# The flow of data: packages import only from those before them.
+# The flow of data: a package imports only from earlier ones.
 FLOW = [
     "plurals", "types", "errors", "optional", "checks", "streams", "files", "chart", "page", "display", "formats", "data",
     "mechanism", "loglinear", "perturb", "risk", "loss", "riskutility", "plan", "evidence", "workflows", "studies", "cli", "__main__",
@@ -31,7 +31,7 @@ SHARED_CLASS_NAMES: set[str] = set()
 
 
 def module_name(path):
-    """The dotted name of a file; that of its folder for an __init__."""
+    """Return the dotted name of a module; for an __init__, that of its package."""
     return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -39,7 +39,7 @@ MODULES = {module_name(path): path for path in FILES}
 
 
 def imported(path):
-    """Yield the modules of ours that a file imports, wherever the import stands."""
+    """Yield the maskmeter modules that a file imports, at any level."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
@@ -49,27 +49,27 @@ def imported(path):
                 yield inside if inside in MODULES else node.module
 
 
-# maskmeter itself imports nothing of ours before a public name is fetched.
+# maskmeter itself imports no module before a public name is used.
 PARTS = {name: path for name, path in MODULES.items() if name != "maskmeter"}
 IMPORTS = {name: set(imported(path)) - {"maskmeter"} for name, path in PARTS.items()}
 
 
 @pytest.mark.parametrize("importer", IMPORTS)
-def test_packages_import_only_from_those_upstream(importer):
+def test_packages_import_only_from_upstream_packages(importer):
     here = importer.split(".")[1]
     for name in IMPORTS[importer]:
         there = name.split(".")[1]
         assert there == here or FLOW.index(there) < FLOW.index(here)
 
 
-def test_no_modules_import_each_other_in_a_circle():
-    """Inside a package too: some order of all modules has each after those it imports."""
+def test_no_modules_import_each_other_in_a_cycle():
+    """An order of all modules exists in which each follows those it imports."""
     order = list(TopologicalSorter(IMPORTS).static_order())
 
     assert set(order) == set(IMPORTS)
 
 
-def test_a_circle_of_imports_would_be_found():
+def test_the_check_finds_an_import_cycle():
     circle = IMPORTS | {"maskmeter.errors": {"maskmeter.loglinear.search"}}
 
     with pytest.raises(CycleError, match="cycle"):
@@ -105,20 +105,20 @@ def test_functions_are_short(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_global_randomness(path):
+def test_the_source_uses_no_global_randomness(path):
     allowed = r"np\.random\.(?!Generator|SeedSequence|Philox)"
 
     assert not re.search(allowed, path.read_text(encoding="utf-8"))
 
 
-def test_no_package_or_module_has_the_name_of_something_public():
+def test_no_module_has_the_name_of_a_public_object():
     """Python would overwrite one with the other."""
     names = {part for name in MODULES for part in name.split(".")}
 
     assert not names & set(mm.__all__)
 
 
-def test_every_public_name_can_be_fetched():
+def test_every_public_name_can_be_imported():
     assert all(getattr(mm, name) is not None for name in mm.__all__)
     assert dir(mm) == sorted(mm.__all__)
     with pytest.raises(AttributeError, match="no attribute 'reed'"):
@@ -136,7 +136,7 @@ PUBLIC_CLASSES = [one for one in map(mm.__getattr__, mm.__all__[:-1]) if inspect
 
 
 def positional(function):
-    """Return how many arguments may be given by position, without the object or class itself."""
+    """Return the number of positional arguments, without self or cls."""
     bound = not inspect.ismethod(function) and "." in function.__qualname__
     kinds = [one.kind for one in inspect.signature(function).parameters.values()]
     return sum(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) - bound
@@ -156,7 +156,7 @@ def test_public_methods_take_at_most_two_positional_arguments(kind):
     assert [one.__name__ for one in ours if positional(one) > 2] == []
 
 
-# Public classes that are no results, each with what it is.
+# Public classes that are not results, each with what it is.
 NO_RESULTS = {
     "Key": "names a column",
     "KeySpace": "names the keys of a file",
@@ -267,7 +267,7 @@ def test_reading_and_risk_load_no_scipy_and_no_charts():
     assert run(code).stdout.strip() == "[]"
 
 
-def test_no_file_names_a_machine_or_a_package_host():
+def test_no_file_names_a_local_path_or_a_package_host():
     traces = re.compile("[/]root/|[/]work/|[/]tmp/|[.]pyenv|pypi[.]|pythonhosted[.]")
     listed = subprocess.run(
         ["git", "ls-files"],  # noqa: S607 - wherever it is

@@ -1,4 +1,4 @@
-"""What is installed, and where it must work: pins, the Makefile's steps and continuous integration."""
+"""Installation: pinned requirements, the steps of the Makefile and continuous integration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def name_of(requirement):
 
 
 def pins(name):
-    """Return the versions that a file of requirements pins, by package, and how often it hashes."""
+    """Return the versions pinned for each package, and the number of hashes."""
     text = (ROOT / name).read_text(encoding="utf-8")
     found = {}
     for package, version in re.findall(r"^([a-z0-9._-]+)(?:\[\S+\])?==(\S+)", text, re.MULTILINE):
@@ -33,13 +33,13 @@ def pins(name):
 
 
 def asked_for(*extras):
-    """Return the packages that the project names, with some of its extras."""
+    """Return the packages that the project requires, with those of the given extras."""
     project = PROJECT["project"]
     listed = [one for extra in extras for one in project["optional-dependencies"][extra]]
     return {name_of(one) for one in (*project["dependencies"], *listed)} - {"maskmeter"}
 
 
-def test_running_needs_no_development_tool():
+def test_requirements_include_no_development_tool():
     running, _ = pins("requirements.txt")
 
     assert asked_for() <= running.keys()
@@ -47,7 +47,7 @@ def test_running_needs_no_development_tool():
     assert len(running) < 35
 
 
-def test_the_folder_for_machines_without_network_has_every_extra():
+def test_the_pinned_requirements_include_every_extra():
     extras = set(PROJECT["project"]["optional-dependencies"]) - {"dev"}
 
     assert asked_for(*extras) <= pins("requirements-extras.txt")[0].keys()
@@ -64,9 +64,9 @@ def test_everything_is_pinned_to_one_version_and_hashed(name):
 
 
 def steps(target, folder, *variables):
-    """Return what make would do for a target where nothing is installed yet."""
+    """Return the commands that make would run for a target on a fresh machine."""
     make = need_program("make", "apt-get install make")
-    of_make = ("MAKE", "MFLAGS")  # of the one that runs these tests
+    of_make = ("MAKE", "MFLAGS")  # set by the make that runs these tests
     own = {name: value for name, value in os.environ.items() if not name.startswith(of_make)}
     done = subprocess.run(  # noqa: S603 - found by name
         [make, "--dry-run", target, f"VENV={folder / 'none'}", *variables],
@@ -80,7 +80,7 @@ def steps(target, folder, *variables):
     return done.stdout
 
 
-def test_the_demonstration_installs_what_running_needs_and_the_tests_the_rest(tmp_path):
+def test_only_the_tests_install_the_development_requirements(tmp_path):
     demo, test = steps("demo", tmp_path), steps("test", tmp_path)
 
     assert "-r requirements.txt" in demo
@@ -89,10 +89,10 @@ def test_the_demonstration_installs_what_running_needs_and_the_tests_the_rest(tm
     assert test.index("-r requirements.txt") < test.index("-r requirements-dev.txt")
     for done in (demo, test):
         assert "Installing what maskmeter needs" in done
-        assert "--quiet" not in done  # a minute's silence looks like a standstill
+        assert "--quiet" not in done  # a minute without output looks like a hang
 
 
-def test_tests_run_on_two_processors_and_measure_coverage_only_where_changes_land(tmp_path):
+def test_tests_use_two_processors_and_measure_coverage_only_on_request(tmp_path):
     test, coverage = (steps("test", tmp_path, f"COVERAGE={one}") for one in ("", "1"))
 
     assert "-n 2 --dist loadfile" in test
@@ -111,7 +111,7 @@ def commands(job):
     return [step["run"] for step in job["steps"] if "run" in step]
 
 
-def test_every_version_of_python_is_tested_and_every_system_tried(workflow):
+def test_ci_tests_every_python_version_and_smoke_tests_other_systems(workflow):
     test, smoke = workflow["test"], workflow["smoke"]
 
     assert test["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
@@ -121,8 +121,8 @@ def test_every_version_of_python_is_tested_and_every_system_tried(workflow):
     assert commands(smoke) == ["python -m pip install .", "python tests/smoke.py"]
 
 
-def test_what_windows_and_macos_are_tried_with_works_here(workflow):
-    """With the encoding of output that Windows has where it is not a terminal."""
+def test_the_smoke_test_of_other_systems_passes_here(workflow):
+    """Output has the encoding that Windows uses outside a terminal."""
     *_, words = commands(workflow["smoke"])
     done = subprocess.run(  # noqa: S603 - our own script
         [sys.executable, *words.split()[1:]],

@@ -1,4 +1,4 @@
-"""The package runs on Windows and macOS too: nothing that only some systems have, without a fallback."""
+"""The package runs on Windows and macOS: nothing specific to some systems without a fallback."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 MODULES = {
     "crypt", "curses", "fcntl", "grp", "nis", "posix", "pty", "pwd", "readline", "resource", "spwd", "syslog", "termios", "tty",
 }  # fmt: skip
-# Of the modules that all systems have, what only some have. Renaming is on all of them, but on
-# Windows it fails where the new name is taken: replace does not.
+# Members of standard modules that some systems lack. All systems can rename, but on Windows
+# it fails if the new name exists; replace does not.
 PARTS = {
     "os": {
         "O_CLOEXEC", "O_DIRECTORY", "O_DIRECT", "O_DSYNC", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK", "O_PATH", "O_SYNC", "O_TMPFILE", "WEXITSTATUS",
@@ -35,14 +35,14 @@ PARTS = {
     "select": {"epoll", "kqueue", "poll"},
     "asyncio": {"add_signal_handler"},
 }  # fmt: skip
-METHODS = {"owner", "lchmod", "is_mount"}  # of paths
+METHODS = {"owner", "lchmod", "is_mount"}  # methods of paths
 OPTIONS = {"preexec_fn", "start_new_session", "pass_fds", "dir_fd"}
-TEXTS = {"read_text", "write_text"}  # Windows would read and write them in another encoding
+TEXTS = {"read_text", "write_text"}  # Windows has another default encoding
 FALLBACKS = {"ImportError", "ModuleNotFoundError", "AttributeError", "NotImplementedError"}
 
 
 def not_everywhere(code):
-    """Return what a source uses that some systems lack, with its line, unless it has a fallback."""
+    """Return the features without a fallback that some systems lack, with their lines."""
     tree = ast.parse(code)
     for parent in ast.walk(tree):
         for child in ast.iter_child_nodes(parent):
@@ -58,13 +58,13 @@ def not_everywhere(code):
 
 
 def modules_of(tree):
-    """Return the modules behind the names of a source, whatever they are called there."""
+    """Return the module behind each imported name, including aliases."""
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
     return {(one.asname or one.name): one.name for node in imports for one in node.names}
 
 
 def used(node, names):
-    """Yield what a node uses that some systems lack."""
+    """Yield the features of a node that some systems lack."""
     if isinstance(node, ast.Import):
         yield from (one.name for one in node.names if one.name.split(".")[0] in MODULES)
     elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -82,7 +82,7 @@ def used(node, names):
 
 
 def used_by_call(node):
-    """Yield options and methods that some systems lack, and texts without their encoding."""
+    """Yield options and methods that some systems lack, and text files without an encoding."""
     given = {one.arg for one in node.keywords}
     yield from sorted(given & OPTIONS)
     if not isinstance(node.func, ast.Attribute):
@@ -97,7 +97,7 @@ def used_by_call(node):
 
 
 def is_path(node):
-    """Return whether an argument may be where a file goes; frames are renamed by dictionaries."""
+    """Return whether an argument may be a path; frames are renamed with dictionaries."""
     words = ("path", "folder", "target", "file", "output")
     return any(
         isinstance(part, ast.BinOp)
@@ -107,7 +107,7 @@ def is_path(node):
 
 
 def has_fallback(node):
-    """Return whether a node is tried with something to fall back on, or asked for before."""
+    """Return whether a node is inside a try with a fallback or guarded by a check."""
     while (parent := getattr(node, "parent", None)) is not None:
         if isinstance(parent, ast.Try) and node in parent.body:
             caught = {one.id for handler in parent.handlers if handler.type for one in ast.walk(handler.type) if isinstance(one, ast.Name)}  # fmt: skip
@@ -127,7 +127,7 @@ def words_of(test):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_nothing_is_used_that_only_some_systems_have(path):
+def test_the_source_uses_no_feature_that_some_systems_lack(path):
     assert not_everywhere(path.read_text(encoding="utf-8")) == []
 
 
@@ -156,7 +156,7 @@ def test_nothing_is_used_that_only_some_systems_have(path):
         "import os\nif True:\n    os.getuid()",
     ],
 )
-def test_what_only_some_systems_have_is_found(code):
+def test_the_check_finds_features_that_some_systems_lack(code):
     assert len(not_everywhere(code)) >= 1
 
 
@@ -175,5 +175,5 @@ def test_what_only_some_systems_have_is_found(code):
         "resource = 1\nresource.fork()",
     ],
 )
-def test_what_all_systems_have_is_not_found(code):
+def test_the_check_accepts_features_of_all_systems(code):
     assert not_everywhere(code) == []

@@ -12,7 +12,7 @@ from maskmeter.mechanism import as_matrix
 from maskmeter.streams import seed_of
 
 
-def test_values_that_vary_are_equal_when_they_say_the_same():
+def test_varying_values_are_equal_if_their_contents_are():
     rate = mm.by("sex", {"f": 0.1, "m": 0.2})
 
     assert rate == mm.by("sex", {"m": 0.2, "f": 0.1})
@@ -23,7 +23,7 @@ def test_values_that_vary_are_equal_when_they_say_the_same():
     assert repr(rate) == "by('sex', 2 values)"
 
 
-def test_matrices_are_compared_and_cannot_be_hashed():
+def test_matrices_are_compared_by_value_and_cannot_be_hashed():
     def varying(stay):
         return mm.by("sex", {"f": mm.stay_or_move(2, stay=stay)}, otherwise=np.eye(2))
 
@@ -35,7 +35,7 @@ def test_matrices_are_compared_and_cannot_be_hashed():
     assert as_matrix(np.eye(2), name="a") != "a matrix"
 
 
-def test_declared_misclassifications_are_compared():
+def test_declared_misclassifications_are_compared_by_value():
     first, second = (mm.Misclassification({"sex": np.eye(2)}) for _ in range(2))
 
     assert first == second
@@ -48,7 +48,7 @@ def test_keys_are_compared_by_value():
     assert hash(mm.KeySpace([mm.Key("k", [1, 2])])) == hash(mm.KeySpace([mm.Key("k", (1, 2))]))
 
 
-def test_a_key_with_the_same_category_twice_is_refused():
+def test_a_key_with_a_repeated_category_is_rejected():
     with pytest.raises(mm.MaskmeterError, match="not distinct"):
         mm.Key("k", [1, 1.0, 2])
 
@@ -59,18 +59,18 @@ def test_generators_and_seed_sequences_give_a_seed(source):
     assert seed_of(source(5)) != seed_of(source(6))
 
 
-def test_a_generator_gives_another_seed_each_time_and_nothing_a_fresh_one():
+def test_a_generator_and_none_give_a_new_seed_each_time():
     generator = np.random.default_rng(5)
 
     assert seed_of(generator) != seed_of(generator)
     assert seed_of(None) != seed_of(None)
 
 
-def test_the_system_draws_128_bits_all_of_which_vary():
+def test_all_128_bits_of_a_system_seed_vary():
     drawn = [seed_of(None) for _ in range(200)]
     ever, always = reduce(int.__or__, drawn), reduce(int.__and__, drawn)
 
-    assert ever == 2**128 - 1  # a bit that is drawn fails to be set, or unset, once in 2^192 runs
+    assert ever == 2**128 - 1  # a false alarm has probability 2^-192
     assert always == 0
 
 
