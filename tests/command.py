@@ -58,6 +58,28 @@ def run_process(*arguments, command=MODULE, env=None, **options):
     )
 
 
+HIDE = """
+import sys
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {hidden}:
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Hide())
+"""
+
+
+def run_python(code, *arguments, hidden=(), folder="."):
+    """Return what Python code did in a process of its own, where the `hidden` libraries are missing."""
+    hide = HIDE.format(hidden=set(hidden)) if hidden else ""
+    return subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", hide + code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+
+
 def keep(done, folder):
     """Write what a command printed to a folder that other tests read."""
     (folder / "printed.json").write_text(json.dumps(vars(done)), encoding="utf-8")

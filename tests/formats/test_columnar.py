@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from decimal import Decimal
 
 import pandas as pd
@@ -13,6 +11,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import maskmeter as mm
+from command import run_python
 
 LEVELS = pl.Enum(["low", "high"])
 PEOPLE = pl.DataFrame(
@@ -85,13 +84,7 @@ def test_column_types_unknown_to_the_readers_are_rejected(action, tmp_path, capf
     capfd.readouterr()  # discard what the engine prints
 
 
-HIDDEN = """
-import sys
-class Hide:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"pandas", "pyarrow"}:
-            raise ModuleNotFoundError(name, name=name)
-sys.meta_path.insert(0, Hide())
+EVERY_FORMAT = """
 import polars as pl, maskmeter as mm, warnings
 frame = pl.DataFrame({"k": ["a", "b"] * 5, "age": range(10), "x": [None, 1.5] * 5})
 mm.read(frame, keys=["k"]).write("a.sav")
@@ -111,9 +104,7 @@ except mm.MaskmeterError as error:
 
 def test_only_r_files_need_pandas(tmp_path):
     (tmp_path / "a.rds").write_bytes(b"x")
-    done = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
+    done = run_python(EVERY_FORMAT, hidden={"pandas", "pyarrow"}, folder=tmp_path)
 
     assert done.returncode == 0, done.stderr
     assert "pip install 'maskmeter[r]'" in done.stdout

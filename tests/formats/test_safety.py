@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import warnings
 from decimal import Decimal
@@ -14,6 +13,7 @@ import pyreadstat
 import pytest
 
 import maskmeter as mm
+from command import run_python
 from formats.files import survey, write_spss, write_stata
 from maskmeter import files
 from maskmeter.data.source import Source
@@ -150,10 +150,7 @@ def test_a_write_that_runs_out_of_space_leaves_nothing(ending, tmp_path):
     size = written(tmp_path, ending).stat().st_size
     PEOPLE.write_parquet(tmp_path / "frame.parquet")
     names = sorted(tmp_path.iterdir())
-    done = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", LITTLE_ROOM, ending, str(size)],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
+    done = run_python(LITTLE_ROOM, ending, size, folder=tmp_path)
 
     assert done.stdout.count("Cannot write") == 6, done.stderr
     assert SECRET not in done.stdout + done.stderr

@@ -6,13 +6,13 @@ import ast
 import inspect
 import re
 import subprocess
-import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import maskmeter as mm
+from command import run_python
 from maskmeter.display import InWords
 
 ROOT = Path(__file__).parents[2]
@@ -198,25 +198,9 @@ def test_every_result_has_its_views(name):
     assert hasattr(result, "plot") == (name not in NO_CHART)
 
 
-HIDDEN = """
-import sys
-class Hide:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {hidden}:
-            raise ModuleNotFoundError(name, name=name)
-sys.meta_path.insert(0, Hide())
-"""
-
-
-def run(code):
-    return subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-
-
 def test_the_core_works_without_any_optional_library():
     optional = {"pandas", "pyarrow", "rdata", "duckdb", "hypothesis"}
-    code = HIDDEN.format(hidden=optional) + (
+    code = (
         "import maskmeter as mm\n"
         "census = mm.synthetic_census(size=3000)\n"
         "population = mm.count(census, keys=['age', 'sex'])\n"
@@ -224,13 +208,13 @@ def test_the_core_works_without_any_optional_library():
         "risk = mm.exact_risk(sample, population)\n"
         "risk.summary(), risk.to_frame(), risk.plot()\n"
     )
-    done = run(code)
+    done = run_python(code, hidden=optional)
 
     assert done.returncode == 0, done.stderr
 
 
 def test_a_missing_extra_is_named():
-    code = HIDDEN.format(hidden={"rdata"}) + (
+    code = (
         "from maskmeter.optional import need\n"
         "from maskmeter.errors import OptionalDependencyError\n"
         "try:\n"
@@ -239,23 +223,23 @@ def test_a_missing_extra_is_named():
         "    print(error)\n"
     )
 
-    assert "pip install 'maskmeter[r]'" in run(code).stdout
+    assert "pip install 'maskmeter[r]'" in run_python(code, hidden={"rdata"}).stdout
 
 
 def test_importing_maskmeter_loads_nothing_heavy():
     code = "import sys, maskmeter; print([m for m in ('numpy', 'polars', 'scipy') if m in sys.modules])"
 
-    assert run(code).stdout.strip() == "[]"
+    assert run_python(code).stdout.strip() == "[]"
 
 
-def test_help_waits_for_nothing_that_only_commands_need():
+def test_help_loads_nothing_heavy():
     code = (
         "import sys; from click.testing import CliRunner; from maskmeter.cli.main import commands;"
         "done = CliRunner().invoke(commands, ['--help']);"
         "print(done.exit_code, [m for m in ('numpy', 'polars', 'scipy') if m in sys.modules])"
     )
 
-    assert run(code).stdout.strip() == "0 []"
+    assert run_python(code).stdout.strip() == "0 []"
 
 
 def test_reading_and_risk_load_no_scipy_and_no_charts():
@@ -264,7 +248,7 @@ def test_reading_and_risk_load_no_scipy_and_no_charts():
         "print([m for m in ('scipy', 'altair', 'pandas', 'click', 'rich', 'pyreadstat', 'openpyxl', 'rdata') if m in sys.modules])"
     )
 
-    assert run(code).stdout.strip() == "[]"
+    assert run_python(code).stdout.strip() == "[]"
 
 
 def test_no_file_names_a_local_path_or_a_package_host():
