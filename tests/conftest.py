@@ -66,6 +66,12 @@ def census():
 
 
 @pytest.fixture(scope="session")
+def town():
+    """A smaller census, of 200,000 people."""
+    return mm.synthetic_census(size=200_000)
+
+
+@pytest.fixture(scope="session")
 def population(census):
     return mm.count(census, keys=census.columns)
 

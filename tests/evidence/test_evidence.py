@@ -38,11 +38,6 @@ SEED = 987_654_321_987
 
 
 @pytest.fixture(scope="module")
-def town():
-    return mm.synthetic_census(size=200_000)
-
-
-@pytest.fixture(scope="module")
 def sample(town):
     return mm.read(mm.bernoulli_sample(town, fraction=0.02, rng=3), keys=KEYS, fraction=0.02)
 

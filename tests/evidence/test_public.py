@@ -379,8 +379,8 @@ def test_public_cautions_have_no_counts(town_release):
 
 
 @pytest.fixture(scope="module")
-def town_release():
-    people = mm.bernoulli_sample(mm.synthetic_census(size=200_000), fraction=0.02, rng=3)
+def town_release(town):
+    people = mm.bernoulli_sample(town, fraction=0.02, rng=3)
     sample = mm.read(people, keys=["lad", "sex", "age", "ethnicity"], fraction=0.02)
     return mm.Pram("lad", stay=0.05).apply(sample, rng=1)
 

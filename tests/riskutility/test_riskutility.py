@@ -21,10 +21,9 @@ LOSS = ("lad", "ethnicity")
 
 
 @pytest.fixture(scope="module")
-def world():
-    census = mm.synthetic_census(size=200_000)
-    population = mm.count(census, keys=["lad", "age", "marital", "ethnicity"])
-    people = mm.bernoulli_sample(census, fraction=0.02, rng=1)
+def world(town):
+    population = mm.count(town, keys=["lad", "age", "marital", "ethnicity"])
+    people = mm.bernoulli_sample(town, fraction=0.02, rng=1)
     return mm.read(people, keys=population.space, fraction=0.02), population
 
 
