@@ -22,11 +22,6 @@ SECRET = "Qz7canary"
 
 
 @pytest.fixture(scope="module")
-def town():
-    return mm.synthetic_census(size=200_000)
-
-
-@pytest.fixture(scope="module")
 def people(town):
     """Return a survey as a statistical package would store it: codes, a weight and a number."""
     drawn = mm.bernoulli_sample(town, fraction=0.02, rng=3).select(KEYS)
@@ -76,6 +71,13 @@ def planned(folder, text):
     path = folder / "plan.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def run_plan(command, source, *options, plan):
+    """Return what a command did with the text of a plan; it writes to `out` beside the file."""
+    folder = source.parent
+    paths = ("--plan", planned(folder, plan), "--out", folder / "out")
+    return run(command, source, *paths, *options, drawn=DRAWN)
 
 
 STEPS = """
@@ -306,15 +308,7 @@ audience = "internal"
 
 def test_every_scenario_is_assessed_and_the_worst_is_the_headline(people, tmp_path):
     source = written(people, tmp_path, ".csv")
-    done = run(
-        "assess",
-        source,
-        "--plan",
-        planned(tmp_path, SCENARIOS),
-        "--out",
-        tmp_path / "out",
-        drawn=DRAWN,
-    )
+    done = run_plan("assess", source, plan=SCENARIOS)
 
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "out" / "public.html").exists()
@@ -336,18 +330,8 @@ def test_a_population_makes_the_risk_exact(town, tmp_path):
     drawn = mm.bernoulli_sample(town, fraction=0.02, rng=3)
     drawn.write_csv(tmp_path / "survey.csv")
     town.write_csv(tmp_path / "census.csv")
-    done = run(
-        "assess",
-        tmp_path / "survey.csv",
-        "--plan",
-        planned(tmp_path, STEPS),
-        "--population",
-        tmp_path / "census.csv",
-        "--out",
-        tmp_path / "out",
-        "--json",
-        drawn=DRAWN,
-    )
+    known = ("--population", tmp_path / "census.csv")
+    done = run_plan("assess", tmp_path / "survey.csv", *known, "--json", plan=STEPS)
 
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -441,9 +425,7 @@ def test_a_family_is_searched(people, tmp_path):
         STEPS.split("[[step]]", maxsplit=1)[0]
         + '[family]\nkey = "lad"\nmethods = ["swap"]\n[loss]\ntables = [["lad", "age"]]\n[target]\nmax_share = 0.1\n'
     )
-    done = run(
-        "find", source, "--plan", planned(tmp_path, text), "--out", tmp_path / "out", drawn=DRAWN
-    )
+    done = run_plan("find", source, plan=text)
 
     assert done.returncode == 0, done.stderr
     assert "random swap" in done.stdout
@@ -628,15 +610,7 @@ def test_messages_show_no_record_values_and_html_in_titles_is_escaped(tmp_path):
     rows = [f"=cmd|{SECRET},f", *(f"{n % 9},{'fm'[n % 2]}" for n in range(80))]
     source = bad(tmp_path, "a.csv", ("lad,sex\n" + "\n".join(rows) + "\n").encode())
     text = f'[data]\nkeys = ["lad", "sex"]\nfraction = 0.1\n[report]\ntitle = "{label}"\n[[step]]\nmethod = "swap"\nkey = "lad"\nrate = 0.3\n'
-    done = run(
-        "assess",
-        source,
-        "--plan",
-        planned(tmp_path, text),
-        "--out",
-        tmp_path / "out",
-        drawn=DRAWN,
-    )
+    done = run_plan("assess", source, plan=text)
 
     assert done.returncode == 0, done.stderr
     assert SECRET not in done.stdout + done.stderr
@@ -751,16 +725,7 @@ tables = [["lad", "age"]]
 [target]
 max_total = 6
 """
-    done = run(
-        "find",
-        source,
-        "--plan",
-        planned(tmp_path, text),
-        "--out",
-        tmp_path / "out",
-        "--json",
-        drawn=DRAWN,
-    )
+    done = run_plan("find", source, "--json", plan=text)
 
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -789,10 +754,8 @@ def test_mistakes_in_a_plan_are_reported_with_their_lines(people, tmp_path):
         + '[[candidate]]\nlabel = "no protection"\nstep = []\n': "line 5: 'no protection' is a reserved label",
     }
     for text, said in cases.items():
-        done = run("assess", source, "--plan", planned(tmp_path, text), "--out", tmp_path / "out")
+        done = run_plan("assess", source, plan=text)
         assert done.returncode == 1, text
         assert said in done.stderr
-    good = run(
-        "assess", source, "--plan", planned(tmp_path, start + error), "--out", tmp_path / "out"
-    )
+    good = run_plan("assess", source, plan=start + error)
     assert good.returncode == 0, good.stderr

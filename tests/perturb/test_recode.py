@@ -43,6 +43,14 @@ def population(people):
     return mm.count(people, keys=KEYS)
 
 
+@pytest.fixture(scope="module")
+def banded(people):
+    """Return the sample and the population, read in bands of age."""
+    bands = {"age": [0, 16, 65]}
+    sample = mm.read(people[:1500], keys=KEYS, fraction=0.25, bands=bands)
+    return sample, mm.count(people, keys=KEYS, bands=bands)
+
+
 BANDS = mm.Recode("age", bands=[0, 16, 65])
 GROUPS = mm.Recode("lad", groups={"east": ["d", "e"], "rest": ["f"]})
 TOP = mm.Recode("age", top=80)
@@ -70,18 +78,16 @@ class TestRecode:
 
         assert BANDS.apply(data).released.space["age"].categories == ("0-15", "16-64", None)
 
-    def test_file_and_population_are_recoded_alike(self, people, sample, population):
-        banded = mm.read(people[:1500], keys=KEYS, fraction=0.25, bands={"age": [0, 16, 65]})
-        counts = mm.count(people, keys=KEYS, bands={"age": [0, 16, 65]})
+    def test_file_and_population_are_recoded_alike(self, sample, population, banded):
         release = BANDS.apply(sample)
 
         assert release.changed.sum() == 0
         assert release.truth is not release.original
         assert mm.exact_risk(release, population).total == pytest.approx(
-            mm.exact_risk(banded, counts).total
+            mm.exact_risk(*banded).total
         )
         with without_warnings():
-            found, wanted = mm.estimate_risk(release), mm.estimate_risk(banded)
+            found, wanted = mm.estimate_risk(release), mm.estimate_risk(banded[0])
         assert found.total == pytest.approx(wanted.total)
         assert found.unprotected == sample.uniques
 
@@ -92,21 +98,21 @@ class TestRecode:
         assert counts.lookup(np.array([[0, 0, counts.space["age"].code("65+")]])).tolist() == [2]
 
     @pytest.mark.parametrize("design", ["swap", "PRAM of groups", "within groups"])
-    def test_a_recode_and_a_step_equal_that_step_on_the_recoded_file(self, people, sample, design):
+    def test_a_recode_and_a_step_equal_that_step_on_the_recoded_file(
+        self, sample, population, banded, design
+    ):
         step = {
             "swap": mm.Swap("lad", rate=0.3),
             "PRAM of groups": mm.Pram("age", stay=0.7),
             "within groups": mm.Swap("lad", rate=mm.by("age", {"65+": 0.9}, otherwise=0.1)),
         }[design]
-        banded = mm.read(people[:1500], keys=KEYS, fraction=0.25, bands={"age": [0, 16, 65]})
-        counts = mm.count(people, keys=KEYS, bands={"age": [0, 16, 65]})
         found = mm.protect(sample, [BANDS, step], rng=3)
-        wanted = step.apply(banded, rng=3)
+        wanted = step.apply(banded[0], rng=3)
 
         assert np.array_equal(found.released.codes, wanted.released.codes)
         assert found.changed.sum() == wanted.changed.sum() > 0
-        assert mm.exact_risk(found, mm.count(people, keys=KEYS)).by_unique == pytest.approx(
-            mm.exact_risk(wanted, counts).by_unique
+        assert mm.exact_risk(found, population).by_unique == pytest.approx(
+            mm.exact_risk(wanted, banded[1]).by_unique
         )
 
     def test_two_recodes_of_one_key_are_applied_in_order(self, sample, population):
@@ -129,16 +135,14 @@ class TestRecode:
         with without_warnings(), pytest.raises(mm.MaskmeterError, match="Recode first"):
             mm.protect(sample, [before, BANDS], rng=1)
 
-    def test_recording_errors_are_averaged_over_groups(self, people, sample, population):
+    def test_recording_errors_are_averaged_over_groups(self, sample, population, banded):
         """Rows are averaged over the records of a group; here all rows of a group agree."""
         errors = np.eye(90)
         errors[:16, :16], errors[:16, 16] = 0.8 * np.eye(16), 0.2
         release = BANDS.apply(sample)
         found = mm.exact_risk(release, population, misclassification={"age": errors})
-        counts = mm.count(people, keys=KEYS, bands={"age": [0, 16, 65]})
-        banded = mm.read(people[:1500], keys=KEYS, fraction=0.25, bands={"age": [0, 16, 65]})
         grouped = {"age": [[0.8, 0.2, 0], [0, 1, 0], [0, 0, 1]]}
-        wanted = mm.exact_risk(banded, counts, misclassification=grouped)
+        wanted = mm.exact_risk(*banded, misclassification=grouped)
 
         assert found.by_unique == pytest.approx(wanted.by_unique)
 
