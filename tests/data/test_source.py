@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import zipfile
 
 import numpy as np
@@ -15,6 +14,7 @@ from pyarrow import parquet
 import maskmeter as mm
 from formats.files import RECORDS, survey, write_spss, write_stata
 from maskmeter.data.source import COUNT, Source
+from maskmeter.errors import without_warnings
 from maskmeter.formats.replacement import Replacement
 
 ENDINGS = [".csv", ".tsv", ".parquet", ".arrow", ".sav", ".zsav", ".dta", ".xpt", ".xlsx"]
@@ -94,8 +94,7 @@ def test_the_tables_of_all_candidates_need_at_most_two_more_passes(ending, tmp_p
     mm.read(census, keys=["lad"]).write(tmp_path / f"a{ending}")
     sample = mm.read(tmp_path / f"a{ending}", keys=["lad", "sex", "age"], fraction=0.05)
     candidates = {f"swap {rate}": mm.Swap("lad", rate=rate) for rate in (0.1, 0.2, 0.3)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with without_warnings():
         mm.compare(sample, candidates, loss=("lad", "ethnicity"), rng=1)
         released = candidates["swap 0.1"].apply(sample, rng=1)
         mm.information_loss(released, rows="lad", columns="ethnicity")
@@ -164,8 +163,7 @@ def test_a_file_of_some_records_contains_nothing_of_the_others(kind, ending, tmp
     mm.read(frame, keys=["k"]).write(tmp_path / f"a{ending}")
     source = Source.of(frame if kind == "frame" else tmp_path / f"a{ending}")
     rows = np.flatnonzero(np.arange(60) % 3)[::-1]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with without_warnings():
         source.write_with(
             tmp_path / f"b{ending}", [replacement(frame, "place", rows=rows)], rows=rows
         )

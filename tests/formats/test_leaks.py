@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 import zipfile
 from datetime import date, datetime
 from io import BytesIO
@@ -16,6 +15,7 @@ import pytest
 
 import maskmeter as mm
 from formats.files import write_stata
+from maskmeter.errors import without_warnings
 
 RECORDS = 24
 ENDINGS = [".csv", ".tsv", ".parquet", ".arrow", ".feather", ".sav", ".zsav", ".dta", ".xpt", ".xlsx"]  # fmt: skip
@@ -54,8 +54,7 @@ def people(kind, order):
 
 def given_out(source, path, keys=("k",)):
     """Write a release whose key does not depend on the original values; return its content."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with without_warnings():
         sample = mm.read(source, keys=list(keys), missing="category")
         sample.with_codes(RELEASED[:, None] % sample.space.size).write(path)
     return without_clock(path)

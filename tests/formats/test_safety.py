@@ -144,7 +144,7 @@ for sample in (copied, anew):
 """
 
 
-@pytest.mark.skipif(os.name != "posix", reason="only there can room be limited")
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX systems limit the size of files")
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_write_that_runs_out_of_space_leaves_nothing(ending, tmp_path):
     size = written(tmp_path, ending).stat().st_size

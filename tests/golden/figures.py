@@ -9,7 +9,6 @@ import hashlib
 import json
 import sys
 import tempfile
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import polars as pl
 
 import maskmeter as mm
+from maskmeter.errors import without_warnings
 
 FOLDER = Path(__file__).parent
 SEED = 2010
@@ -151,8 +151,7 @@ def _drawn(rng: np.random.Generator, size: int, weights: Any) -> np.ndarray:
 def golden(name: str) -> dict[str, Any]:
     """Return the figures of a world."""
     world = WORLDS[name]()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with without_warnings():
         model = mm.search_loglinear(world.sample)
         return {
             "unprotected": _risks(world, world.sample, model),

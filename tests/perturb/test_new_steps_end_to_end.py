@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 
 import numpy as np
 import polars as pl
@@ -68,8 +67,7 @@ def test_a_written_file_has_the_groups_and_only_the_kept_records(files, people, 
     sample = mm.read(files / f"people{ending}", keys=KEYS, fraction=0.1)
     release = mm.protect(sample, list(STEPS), rng=8)
     assert 5 not in release.kept
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with without_warnings():
         release.write(tmp_path / f"safe{ending}")
     again = mm.read(tmp_path / f"safe{ending}", keys=KEYS, fraction=0.05)
 

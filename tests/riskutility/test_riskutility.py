@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import polars as pl
 import pytest
@@ -79,8 +77,7 @@ def test_replications_share_random_numbers_and_give_a_spread(world):
 def test_without_a_population_the_risk_is_estimated_with_one_model(world):
     sample, population = world
     exact = mm.compare(sample, CANDIDATES, loss=LOSS, population=population, rng=5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with errors.without_warnings():
         model = mm.search_loglinear(sample)
     seen = []
     found = mm.compare(
@@ -176,8 +173,7 @@ def test_a_rate_one_percent_lower_misses_the_target(world):
 
 def test_an_estimated_risk_must_meet_the_target_by_its_upper_end(world):
     sample, _ = world
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with errors.without_warnings():
         model = mm.search_loglinear(sample)
     total = 0.75 * model.tau2
     found = mm.find_release(
@@ -391,8 +387,7 @@ def schooled(records=2000, seed=1):
 @pytest.fixture(scope="module")
 def school():
     sample = mm.read(schooled(), keys=["education", "region", "age", "sex"], fraction=0.05)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with errors.without_warnings():
         return sample, mm.search_loglinear(sample)
 
 
@@ -426,8 +421,7 @@ def test_no_release_that_meets_the_target_is_better_than_the_one_found(school, s
     """It has the least loss of all releases tried, and none has less risk at no more loss."""
     sample, model = school
     family = mm.Family("education", target=target)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", errors.TargetWarning)
+    with errors.without_warnings(errors.TargetWarning):
         found = mm.find_release(
             sample, family=family, target=mm.Target(max_share=share), model=model, rng=1
         )
@@ -478,8 +472,7 @@ def test_an_unmet_target_names_the_figure_and_scenario_that_exceed_it(world):
         )
     assert near + 1 < far
     assert exact.binds == Binding("risk", ("far",))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with errors.without_warnings():
         before = mm.find_release(
             sample, target=mm.Target(max_total=1e9), known=scenarios, **settings
         )
@@ -573,8 +566,7 @@ def test_a_search_warns_only_about_its_choice_and_the_nearest_releases(lopsided)
     assert candidates.label == "no protection"
     assert str(candidates.tried.cautions[-1]).startswith("half: 200 records")
     before = candidates.tried["no protection"].upper
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.MaskmeterWarning)
+    with errors.without_warnings():
         family = mm.find_release(
             lopsided,
             family=mm.Family("place", methods="swap"),
