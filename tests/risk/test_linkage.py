@@ -109,3 +109,16 @@ def test_a_register_with_unknown_categories_is_rejected(census, sample, populati
     strange = mm.count(other, keys=population.space.names)
     with pytest.raises(mm.MaskmeterError, match="any of the population's categories of 'age'"):
         mm.linkage_probability(release, population, register=strange)
+
+
+def test_after_a_recode_registers_and_assumptions_are_by_the_groups(census, sample, population):
+    young = list(sample.space["age"].categories[:12])
+    steps = [mm.Recode("age", groups={"young": young}), mm.Swap("lad", rate=0.2)]
+    release = mm.protect(sample, steps, rng=1)
+    plain = mm.linkage_trial(release, population, rng=1)
+
+    for register in (population, census):
+        assert mm.linkage_trial(release, population, register=register, rng=1) == plain
+    assert mm.linkage_trial(release, population, assumed=release.mechanism, rng=1) == plain
+    linkage = mm.linkage_probability(release, population, register=census)
+    assert linkage.m == pytest.approx(mm.linkage_probability(release, population).m)

@@ -60,9 +60,9 @@ def linkage_probability(
     >>> mm.linkage_probability(sample, population, misclassification=errors).by_unique.round(4)
     array([0.2963, 0.4   ])
     """
-    uniques = View.of(data, counts=population, errors=misclassification).uniques
-    sight = uniques.sight
-    held = uniques.counts if register is None else _register(register, uniques.counts)
+    view = View.of(data, counts=population, errors=misclassification)
+    uniques, sight = view.uniques, view.sight
+    held = uniques.counts if register is None else _register(register, view, like=population)
     m, u, p = formulas.agreement(
         stay=uniques.stay,
         released=uniques.expected,
@@ -179,9 +179,10 @@ def linkage_trial(
     True
     """
     check_data(release)
-    view = View.of(release, counts=_counted(population, release))
+    counts = _counted(population, release)
+    view = View.of(release, counts=counts)
     uniques = view.uniques
-    held = uniques.counts if register is None else _register(register, uniques.counts)
+    held = uniques.counts if register is None else _register(register, view, like=counts)
     number = held.total if targets is None else check_whole(targets, name="targets", least=1)
     supposed = view if assumed is None else _as_assumed(view, release, assumed)
     exact = supposed.risk()
@@ -227,11 +228,15 @@ def _interval(hits: int, claims: int, *, chance: Array, share: Array) -> tuple[f
     )
 
 
-def _register(given: Any, population: KeyTable) -> KeyTable:
-    """Return a register with the population's category codes, of which it must have some."""
-    table = given if isinstance(given, KeyTable) else count(given, keys=population.space)
-    known = table.onto(population.space)
-    for position, key in enumerate(population.space.keys):
+def _register(given: Any, view: View, *, like: KeyTable) -> KeyTable:
+    """Return a register with the population's category codes, of which it must have some.
+
+    It has the original categories `like` the population, and is recoded as the release was.
+    """
+    space = view.uniques.counts.space
+    table = given if isinstance(given, KeyTable) else count(given, keys=like.space)
+    known = view.release.recoded(table).onto(space)
+    for position, key in enumerate(space.keys):
         if not (known.codes[:, position] < key.size).any():
             raise CategoryError(
                 f"Nobody in the register has any of the population's categories of {key.name!r}. Store"
@@ -251,4 +256,4 @@ def _as_assumed(view: View, data: Release | Microdata, errors: Errors) -> View:
     if not isinstance(data, Release):
         raise InputError("A linkage trial needs the true keys of the records. Give a release.")
     mechanism = as_mechanism(errors, data.truth.space)
-    return view.with_release(replace(data, mechanism=mechanism, provenance=None))
+    return view.with_release(replace(data, mechanism=mechanism))
