@@ -61,6 +61,15 @@ def test_a_map_has_the_risks_and_losses_of_its_releases(world):
     assert found["TS10"].risk < found["RS20"].risk
 
 
+def test_a_release_of_another_file_is_refused(world):
+    sample, population = world
+    other = mm.bernoulli_sample(mm.synthetic_census(size=200_000), fraction=0.02, rng=2)
+    release = CANDIDATES["RS20"].apply(mm.read(other, keys=population.space, fraction=0.02), rng=1)
+
+    with pytest.raises(mm.MaskmeterError, match="made from another file"):
+        mm.compare(sample, {"ready": release}, loss=LOSS, population=population)
+
+
 def test_replications_share_random_numbers_and_give_a_spread(world):
     sample, population = world
     twins = {"one": mm.Swap("lad", rate=0.2), "two": mm.Swap("lad", rate=0.2)}

@@ -138,6 +138,11 @@ class Assessor:
     def trial(self, candidate: Steps | Release | None, *, seed: int) -> Trial:
         """Return one release of a candidate with its risk and loss; None leaves the file alone."""
         release = candidate if isinstance(candidate, Release) else self._made(candidate, seed)
+        if release.original != self.sample:
+            raise InputError(
+                "A release among the candidates was made from another file. Give releases of this"
+                " file, or the steps that make them."
+            )
         risks = {name: view.with_release(release).risk() for name, view in self.views.items()}
         found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
         loss = float(np.mean([distance(one, self.measure) for one in found]))
