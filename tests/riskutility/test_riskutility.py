@@ -281,12 +281,23 @@ def test_invalid_targets_are_rejected(options, message):
         ({"methods": None}, 'one or more of "swap", "pram", "subsample"'),
         ({"target": "lad"}, "another key"),
         ({"target": ("sex", "age")}, "name of one key"),
+        ({"methods": "subsample", "target": "sex"}, "can be targeted"),
         ({"within": ("sex",)}, "`within` applies to swaps only"),
     ],
 )
 def test_invalid_families_are_rejected(options, message):
     with pytest.raises(mm.MaskmeterError, match=message):
         mm.Family("lad", **options)
+
+
+def test_a_family_targets_only_methods_whose_rate_may_vary(world):
+    sample, _ = world
+    family = mm.Family("lad", methods=("swap", "subsample"), target="ethnicity")
+    risk = np.where(sample.codes[:, sample.space.index("ethnicity")] == 0, 0.0, 1.0)
+    curves = family.curves(sample, risk)
+
+    assert list(curves) == ["random swap", "random subsample", "targeted swap"]
+    assert all(isinstance(curve(0.1)[0], mm.Swap | mm.Subsample) for curve in curves.values())
 
 
 def test_a_file_that_meets_the_target_is_not_changed(world):

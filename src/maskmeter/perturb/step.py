@@ -65,6 +65,7 @@ class Step(ABC):
     entries: ClassVar[type[StepEntries]]  # how a plan writes it
     example: ClassVar[str]  # its entries for FIRST, the largest key, as a starter plan shows them
     searched: ClassVar[bool] = False  # whether a family may be searched over its rates
+    targeted: ClassVar[bool] = True  # whether its rate may vary with a key
     correctable: ClassVar[bool] = False  # whether P^-1 undoes it in tables
     label: str  # its name, and that of its random streams
 

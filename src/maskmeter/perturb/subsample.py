@@ -58,6 +58,7 @@ class Subsample(Step):
     method: ClassVar[str] = "subsample"
     entries: ClassVar[type[StepEntries]] = SubsampleEntries
     searched: ClassVar[bool] = True
+    targeted: ClassVar[bool] = False
     example: ClassVar[str] = "fraction = 0.50"
 
     fraction: float

@@ -28,7 +28,8 @@ class Family:
     """Ways to protect one key at every rate: at random and, with `target`, where the risk is.
 
     A targeted release first moves the records whose category of the `target` key has more risk
-    than the average record, and others only when those are all moved.
+    than the average record, and others only when those are all moved. A subsample cannot be
+    targeted: it is searched at random only.
 
     Parameters
     ----------
@@ -69,6 +70,11 @@ class Family:
             raise InputError(f"`methods` must be one or more of {offered}, not {shown(methods)}.")
         if target is not None and not isinstance(target, str):
             raise InputError(f"`target` must be the name of one key, not {shown(target)}.")
+        if target is not None and not any(SEARCHED[method].targeted for method in chosen):
+            raise InputError(
+                f"No method of this family can be targeted ({', '.join(chosen)}). Leave `target` out,"
+                ' or add "swap" or "pram".'
+            )
         if target == key:
             raise InputError("`target` must be another key than the one that the release changes.")
         if first is not None and not isinstance(first, Mapping):
@@ -103,7 +109,7 @@ class Family:
             for step in first:
                 sample = step.recoded(sample)
             safe, share = _safe(sample, self.target, risk)
-            for method in self.methods:
+            for method in (one for one in self.methods if SEARCHED[one].targeted):
                 curves[f"targeted {method}"] = self._targeted(method, safe, share, first)
         return curves
 
