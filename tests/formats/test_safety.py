@@ -239,6 +239,15 @@ def test_writing_records_sorted_by_a_changed_key_warns(ending, tmp_path):
     sample.write(tmp_path / f"d{ending}")
 
 
+def test_sorted_records_of_which_some_are_left_out_are_warned_of(tmp_path):
+    frame = pl.DataFrame({"area": sorted(list("abc") * 20), "sex": ["f", "m"] * 30})
+    sample = mm.read(frame, keys=["area", "sex"], fraction=0.1)
+    swapped = mm.protect(sample, [mm.Swap("area", 0.2), mm.Subsample(0.9)], rng=1)
+    with pytest.warns(mm.MaskmeterWarning, match="sorted by 'area'.*Shuffle"):
+        swapped.write(tmp_path / "swapped.csv")
+    mm.Subsample(0.9).apply(sample, rng=1).write(tmp_path / "part.csv")  # nobody moved
+
+
 def test_a_file_in_the_path_and_a_read_only_folder_give_different_errors(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     refused(lambda: files.check_folder(tmp_path / "file" / "new"), "is not a folder.")

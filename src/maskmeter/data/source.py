@@ -176,8 +176,7 @@ class Source:
         in the replaced cells only where its format can be copied; a warning says what is lost.
         """
         target = formats.check_target(path, self.path)
-        if rows is None:
-            _warn_if_sorted(replacements)
+        _warn_if_sorted(replacements, rows)
         labelled = Feature.VALUE_LABELS in formats.format_of(target).keeps
         replacements = [one.labelled() if labelled else one for one in replacements]
         book = self.codebook
@@ -192,8 +191,11 @@ class Source:
                 frame = frame if rows is None else without_unused(frame)
                 left = formats.write(frame, unfinished, book, source=self.path)
         if left:
-            message = f"Writing {target.name!r} loses information. {' '.join(left)}"
-            warnings.warn(message, FormatWarning, stacklevel=3)
+            warnings.warn(
+                f"Writing {target.name!r} loses information. {' '.join(left)}",
+                FormatWarning,
+                stacklevel=3,
+            )
 
     def _copied(self, path: Path, replacements: Sequence[Replacement], rows: Rows | None) -> bool:
         """Write a copy of the file in which only some cells differ; return False if that cannot be.
@@ -250,15 +252,19 @@ def _state(path: Path) -> tuple[int, int]:
     return stat.st_size, stat.st_mtime_ns
 
 
-def _warn_if_sorted(replacements: Sequence[Replacement]) -> None:
-    """Warn when a column was changed by which the records are sorted: those moved stand out of place."""
+def _warn_if_sorted(replacements: Sequence[Replacement], rows: Rows | None) -> None:
+    """Warn when a column was changed by which the records are sorted: those moved stand out of place.
+
+    `rows` are the records that are written; the order of the others cannot be seen.
+    """
     for one in replacements:
-        old = one.before.astype(np.int64)
+        old = (one.before if rows is None else one.before[rows]).astype(np.int64)
         steps = np.diff(old)
         in_order = (steps >= 0).all() or (steps <= 0).all()
         if len(old) >= FEW and in_order and (old != one.codes).any():
-            message = (
+            warnings.warn(
                 f"The records are sorted by {one.column!r}, which was perturbed: changed records are"
-                " out of order and can be recognised. Shuffle the records before you read them."
+                " out of order and can be recognised. Shuffle the records before you read them.",
+                SortedRecordsWarning,
+                stacklevel=4,
             )
-            warnings.warn(message, SortedRecordsWarning, stacklevel=4)
