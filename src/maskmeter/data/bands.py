@@ -163,8 +163,9 @@ def warn_if_many(
         size, kind = space[key].size, frame[key].dtype
         text = kind == nw.String  # as all is in a CSV
         if size > MANY and (kind.is_numeric() or (text and _of_numbers(space[key].categories))):
-            message = (
+            told = ManyCategoriesWarning(
                 f"Key {key!r} has {size:,} distinct numbers, so nearly every record may be unique."
-                f" Put them into bands, such as bands={{{key!r}: [0, 16, 65]}}."
+                f" Put them into bands, such as bands={{{key!r}: [0, 16, 65]}}.",
+                key,
             )
-            warnings.warn(ManyCategoriesWarning(message, key), stacklevel=3)
+            warnings.warn(told, stacklevel=3)

@@ -286,11 +286,12 @@ def _check_share(sample: Microdata, population: KeyTable) -> None:
     told = len(sample) / population.total
     given = float(len(sample) / (1 / sample.inclusion(sample.codes)).sum())
     if not 1 / _OFF < given / told < _OFF:
-        message = (
+        warnings.warn(
             f"The file holds {told:.3g} of the population's units, but the fraction or the weights"
-            f" say {given:.3g}: give the population that the file was sampled from, or correct them."
+            f" say {given:.3g}: give the population that the file was sampled from, or correct them.",
+            PopulationMismatchWarning,
+            stacklevel=2,
         )
-        warnings.warn(message, PopulationMismatchWarning, stacklevel=2)
 
 
 def _errors(file: PlanFile, sample: Microdata) -> Misclassification | None:
