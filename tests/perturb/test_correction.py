@@ -76,3 +76,40 @@ def test_columns_with_one_or_too_many_values_are_rejected(name, told):
 
     with pytest.raises(mm.MaskmeterError, match=told):
         mm.correct_counts(data, "sex", columns=name, misclassification={"sex": P})
+
+
+def towns():
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"lad": rng.choice(list("abcd"), 400), "sex": rng.choice(list("fmx"), 400)}
+    )
+    return mm.read(frame, keys=["lad", "sex"], fraction=0.1)
+
+
+def test_a_table_that_depends_on_a_swapped_key_is_refused():
+    stay = mm.by("sex", {"f": 0.8}, otherwise=0.9)
+    release = mm.protect(towns(), [mm.Swap("sex", 0.2), mm.Pram("lad", stay)], rng=1)
+    with pytest.raises(
+        mm.MaskmeterError, match="depends on 'sex', which was changed by 'swap sex'"
+    ):
+        mm.correct_counts(release, "lad")
+    apart = mm.protect(towns(), [mm.Swap("sex", 0.2), mm.Pram("lad", 0.8)], rng=1)
+    assert mm.correct_counts(apart, "lad").estimate.sum() == pytest.approx(400)
+
+
+def test_recoded_keys_are_corrected_by_their_groups():
+    steps = [mm.Recode("lad", groups={"ab": ["a", "b"]}), mm.Pram("lad", 0.8)]
+    release = mm.protect(towns(), steps, rng=1)
+    (P,) = release.mechanism.factors[0].P
+    found = mm.correct_counts(release, "lad")
+
+    assert found.estimate == pytest.approx(found.released @ np.linalg.inv(P))
+    assert len(found.released) == 3
+
+
+def test_after_a_subsample_the_counts_are_those_of_the_released_records():
+    release = mm.protect(towns(), [mm.Pram("lad", 0.8), mm.Subsample(0.5)], rng=1)
+    found = mm.correct_counts(release, "lad")
+
+    assert found.estimate.sum() == pytest.approx(len(release.released))
+    assert "of lad among the released records" in found.summary()

@@ -30,7 +30,7 @@ _SINGULAR = 1e12  # condition number beyond which an inverse has no digits left
 
 @dataclass(frozen=True, eq=False)
 class CorrectedCounts(InWords):
-    """Counts of the released file, and estimates of the original ones with standard errors.
+    """Counts of the released records, and estimates of their original ones with standard errors.
 
     The arrays have a row per category of the first column, and a column per category of the second.
     Counts are weighted if the file has weights.
@@ -49,8 +49,8 @@ class CorrectedCounts(InWords):
     def summary(self) -> str:
         """Return a short account that shows no count."""
         return (
-            f"Original counts of {' x '.join(self.space.names)}, estimated for"
-            f" {counted(self.space.size, 'cell')} with standard errors of"
+            f"Original counts of {' x '.join(self.space.names)} among the released records, estimated"
+            f" for {counted(self.space.size, 'cell')} with standard errors of"
             f" {self.standard_error.max():,.1f} at most."
         )
 
@@ -89,8 +89,9 @@ def correct_counts(
     """Return unbiased estimates of the original one- or two-way counts after PRAM.
 
     `rows` and `columns` are keys, or any other columns of your file, in which nothing was changed.
-    Counts are weighted if the file has weights. An analyst who has the released file and the matrix
-    can do this too. Standard errors are about the randomness of PRAM alone, given the original file.
+    Counts are weighted if the file has weights. After a recode they are those of the groups, after
+    a subsample those of the records that were released. An analyst who has the released file and
+    the matrix can do this too. Standard errors are about the randomness of PRAM alone, given the original file.
 
     >>> import polars as pl, maskmeter as mm
     >>> released = mm.read(pl.DataFrame({"sex": ["f"] * 52 + ["m"] * 48}), keys=["sex"])
@@ -106,7 +107,7 @@ def correct_counts(
     names = (rows,) if columns is None else (rows, columns)
     if not all(isinstance(name, str) for name in names):
         raise InputError("`rows` and `columns` must be names of columns.")
-    mechanism, released = _door(data, misclassification, names)
+    mechanism, released = _door(data, misclassification)
     if len(set(names)) < len(names):
         raise InputError("`rows` and `columns` must be two different columns.")
     whole, codes = _with_columns(released, names)
@@ -117,7 +118,9 @@ def correct_counts(
             " coarser columns."
         )
     weights = np.ones(len(codes)) if released.weights is None else released.weights
-    estimate, variance = _estimates(_axes(mechanism.on(whole), names), codes, weights)
+    axes = _axes(mechanism.on(whole), names)
+    _check_correctable(data, {whole.names[c] for axis in axes for c in axis.factor.needed})
+    estimate, variance = _estimates(axes, codes, weights)
     cells = space.number(codes[:, [whole.index(name) for name in names]])
     counts = np.bincount(cells, weights=released.weights, minlength=space.size)
     error = np.sqrt(np.maximum(variance, 0))
@@ -132,9 +135,7 @@ def correct_counts(
 
 
 def _door(
-    data: Release | Microdata,
-    given: Misclassification | Mechanism | Mapping[Any, Any] | None,
-    names: tuple[str, ...],
+    data: Release | Microdata, given: Misclassification | Mechanism | Mapping[Any, Any] | None
 ) -> tuple[Mechanism, Microdata]:
     if isinstance(data, Microdata) and given is not None:
         return as_mechanism(given, data.space), data
@@ -142,15 +143,20 @@ def _door(
         raise InputError(
             "Give a release, or a released file (mm.read) with its `misclassification`."
         )
-    steps = () if data.provenance is None else data.provenance.steps
-    for step in steps:
-        if not step.correctable and set(step.altered_keys) & set(names):
-            name = next(name for name in names if name in step.altered_keys)
-            raise InputError(
-                f"{name!r} was changed by {step.label!r}. These estimates and their standard errors"
-                " hold for PRAM only, which changes every record on its own."
-            )
     return data.mechanism, data.released
+
+
+def _check_correctable(data: Release | Microdata, used: set[str]) -> None:
+    """Refuse a step that changed one of the keys `used`, unless tables can be corrected for it."""
+    made = data.provenance if isinstance(data, Release) else None
+    for step in () if made is None else made.steps:
+        changed = [name for name in step.altered_keys if name in used]
+        if changed and not step.correctable:
+            raise InputError(
+                f"The table depends on {changed[0]!r}, which was changed by {step.label!r}. These"
+                " estimates and their standard errors hold for PRAM only, which changes every record"
+                " on its own. Choose other columns."
+            )
 
 
 def _with_columns(data: Microdata, names: tuple[str, ...]) -> tuple[KeySpace, Codes]:

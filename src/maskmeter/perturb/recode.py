@@ -71,6 +71,7 @@ class Recode(Step):
     """
 
     method: ClassVar[str] = "recode"
+    correctable: ClassVar[bool] = True
     entries: ClassVar[type[StepEntries]] = RecodeEntries
     example: ClassVar[str] = """\
 key = FIRST

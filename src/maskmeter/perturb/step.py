@@ -66,7 +66,7 @@ class Step(ABC):
     example: ClassVar[str]  # its entries for FIRST, the largest key, as a starter plan shows them
     searched: ClassVar[bool] = False  # whether a family may be searched over its rates
     targeted: ClassVar[bool] = True  # whether its rate may vary with a key
-    correctable: ClassVar[bool] = False  # whether P^-1 undoes it in tables
+    correctable: ClassVar[bool] = False  # whether P^-1 is right for tables after it
     label: str  # its name, and that of its random streams
 
     @property
