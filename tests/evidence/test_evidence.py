@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import maskmeter as mm
+from command import run
 from maskmeter.errors import ModelWarning, without_warnings
 from maskmeter.evidence import assess
 from maskmeter.evidence.figures import figures
@@ -484,10 +485,23 @@ def test_the_provenance_records_the_options_of_assess_and_report(release, tmp_pa
     plan = read_provenance(tmp_path / "provenance.json").plan
 
     assert {name: one.keys for name, one in plan.scenario.items()} == known
-    assert plan.data.keys == []
+    assert (plan.data.keys, plan.data.read) == ([], KEYS)
     assert (plan.loss.tables, plan.loss.measure) == ([("lad", "age")], "raad")
     assert (plan.target.max_share, plan.target.by) == (0.2, "estimate")
     assert plan.report == ReportPlan("Ours", "both", 20, rates=True, matrix=True)
+
+
+def test_a_report_on_some_known_keys_is_made_again_by_the_command(sample, tmp_path):
+    sample.write(tmp_path / "survey.csv")
+    survey = mm.read(tmp_path / "survey.csv", keys=KEYS, fraction=0.05)
+    release = mm.Swap("lad", rate=0.2).apply(survey, rng=2**100)
+    first = mm.report(mm.assess(release, known=["ethnicity", "age", "lad"]), tmp_path / "one")
+    made = tmp_path / "one" / "provenance.json"
+    done = run("assess", tmp_path / "survey.csv", "--from", made, "--out", tmp_path / "two")
+
+    assert done.returncode == 0, done.stderr
+    for name in ("protected.csv", "assessment.json", "provenance.json"):
+        assert (tmp_path / "two" / name).read_bytes() == (first.folder / name).read_bytes()
 
 
 def test_matrices_are_written_readable_only_by_their_owner(release, tmp_path):

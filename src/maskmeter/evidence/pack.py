@@ -155,11 +155,15 @@ def report(
 
 
 def _plan(found: Assessment, settings: Settings) -> Plan:
-    """Return the plan that would make this assessment and its report."""
+    """Return the plan that would make this assessment and its report from the same file.
+
+    A population and errors of recording are not in it: they were given as objects, and no file of
+    theirs is known. A population can be given again with --population.
+    """
     plan, target = plan_of_release(found.data, household=found.household), found.target
     known = {one.name: Scenario(list(one.keys)) for one in found.scenarios}
     if known.keys() != {ALL_KEYS}:  # the scenarios are all that was assessed
-        data = msgspec.structs.replace(plan.data, keys=[])
+        data = msgspec.structs.replace(plan.data, keys=[], read=plan.data.keys)
         plan = msgspec.structs.replace(plan, data=data, scenario=known)
     return msgspec.structs.replace(
         plan,

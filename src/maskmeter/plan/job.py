@@ -252,8 +252,9 @@ def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
 
 
 def file_keys(plan: Plan) -> list[str]:
-    """Return the keys of the file: those that are known, then others that steps depend on."""
-    named = [*plan.data.keys, *(key for one in plan.scenario.values() for key in one.keys)]
+    """Return the keys of the file: those to be read, those known, others that steps depend on."""
+    named = [*plan.data.read, *plan.data.keys]
+    named += (key for one in plan.scenario.values() for key in one.keys)
     steps = [*plan.step, *(step for one in plan.candidate for step in one.step)]
     named += [key for step in steps for key in step.keys_used()]
     if plan.family is not None:

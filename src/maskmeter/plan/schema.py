@@ -13,6 +13,7 @@ class Data(Entries, frozen=True):
     """How the file is read, and how it was sampled."""
 
     keys: list[str] = []
+    read: list[str] = []  # keys of the file, whether anybody knows them or not
     fraction: float | Varying | None = None
     weights: str | None = None
     population: str | None = None
