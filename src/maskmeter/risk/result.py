@@ -154,7 +154,8 @@ class Risk(InWords):
     def to_frame(self) -> Any:
         """Return a row per sample unique: `record` (row number), released key values, `risk`.
 
-        The frame is of the user's kind. In pandas its index is that of these very records, so that
+        After a subsample `record` is the row of the released file. The frame is of the user's kind.
+        In pandas its index is that of these very records, so that
         `people.loc[risk.to_frame().index]` are the same people.
         """
         taken = {"record", "risk"} & set(self.data.space.names)
