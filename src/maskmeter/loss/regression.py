@@ -111,7 +111,7 @@ class RegressionLoss(InWords):
 
 
 def regression_loss(
-    release: Release, response: str, *, predictors: Sequence[str], numeric: Sequence[str] = ()
+    data: Release, response: str, *, predictors: Sequence[str], numeric: Sequence[str] = ()
 ) -> RegressionLoss:
     """Return what a release does to the linear regression of a column on others.
 
@@ -126,15 +126,15 @@ def regression_loss(
     >>> round(mm.regression_loss(release, "income", predictors=["lad"]).attenuation, 2)
     0.6
     """
-    check_release(release)
+    check_release(data)
     if isinstance(predictors, str) or not predictors:
         raise InputError("`predictors` must be a list of columns.")
     for name in numeric:
         if name not in predictors:
             raise ColumnNotFoundError(name, tuple(predictors), what="predictor")
-    y = VariableChange.of(release, response)
+    y = VariableChange.of(data, response)
     values = (_numbers(y, y.before), _numbers(y, y.after))
-    names, designs = _designs(release, predictors, numeric)
+    names, designs = _designs(data, predictors, numeric)
     fits = []
     for number, X in zip(values, designs, strict=True):
         whole = np.isfinite(number) & np.isfinite(X).all(axis=1)
@@ -147,7 +147,7 @@ def regression_loss(
         after,
         errors_before,
         errors_after,
-        frame_kind=release.frame_kind,
+        frame_kind=data.frame_kind,
     )
 
 

@@ -230,11 +230,11 @@ def margin_frame(variables: Sequence[VariableChange]) -> pl.DataFrame:
 
 
 @overload
-def information_loss(release: Release, *, rows: str, columns: str) -> Loss: ...
+def information_loss(data: Release, *, rows: str, columns: str) -> Loss: ...
 @overload
-def information_loss(release: Release, *, variables: Sequence[str] | None = None) -> Losses: ...
+def information_loss(data: Release, *, variables: Sequence[str] | None = None) -> Losses: ...
 def information_loss(
-    release: Release,
+    data: Release,
     *,
     rows: str | None = None,
     columns: str | None = None,
@@ -253,19 +253,19 @@ def information_loss(
     >>> mm.information_loss(release, rows="lad", columns="sex").raad
     96.0
     """
-    check_release(release)
+    check_release(data)
     if rows is not None and columns is not None and variables is None:
-        table = VariableChange.of(release, rows), VariableChange.of(release, columns)
-        return _loss(*table, kind=release.frame_kind)
+        table = VariableChange.of(data, rows), VariableChange.of(data, columns)
+        return _loss(*table, kind=data.frame_kind)
     if rows is not None or columns is not None:
         raise InputError("Name both `rows` and `columns` for one table, or neither for all tables.")
-    names = release.original.space.names
+    names = data.original.space.names
     if variables is not None:
         names = tuple(check_list(variables, name="variables"))
     if len(set(names)) < max(len(names), 2):
         raise InputError("`variables` must be a list of at least two different columns.")
-    found = tuple(VariableChange.of(release, name) for name in names)
-    kind = release.frame_kind
+    found = tuple(VariableChange.of(data, name) for name in names)
+    kind = data.frame_kind
     pairs = tuple(_loss(one, other, kind=kind) for one, other in combinations(found, 2))
     return Losses(found, pairs)
 

@@ -150,7 +150,7 @@ class LinkageTrial(InWords):
 
 
 def linkage_trial(
-    release: Release | Microdata,
+    data: Release | Microdata,
     population: Any,
     *,
     register: Any = None,
@@ -178,13 +178,13 @@ def linkage_trial(
     >>> mm.linkage_trial(release, population, rng=1).agrees
     True
     """
-    check_data(release)
-    counts = _counted(population, release)
-    view = View.of(release, counts=counts)
+    check_data(data)
+    counts = _counted(population, data)
+    view = View.of(data, counts=counts)
     uniques = view.uniques
     held = uniques.counts if register is None else _register(register, view, like=counts)
     number = held.total if targets is None else check_whole(targets, name="targets", least=1)
-    supposed = view if assumed is None else _as_assumed(view, release, assumed)
+    supposed = view if assumed is None else _as_assumed(view, data, assumed)
     exact = supposed.risk()
     simple = formulas.simple_match_probability(
         stay=supposed.uniques.stay, released=supposed.uniques.expected
@@ -205,7 +205,7 @@ def linkage_trial(
         float((weight * exact.by_unique).sum()),
         float((weight * formulas.no_target_no_risk(simple, own)).sum()),
         exact.total,
-        frame_kind=release.frame_kind,
+        frame_kind=data.frame_kind,
     )
 
 
