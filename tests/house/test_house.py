@@ -26,10 +26,6 @@ FLOW = [
 ]  # fmt: skip
 
 
-# Classes that share a name: to be renamed.
-SHARED_CLASS_NAMES: set[str] = set()
-
-
 def module_name(path):
     """Return the dotted name of a module; for an __init__, that of its package."""
     return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
@@ -84,10 +80,7 @@ def test_no_two_classes_share_a_name():
                 homes.setdefault(node.name, []).append(name)
     shared = {name: places for name, places in homes.items() if len(places) > 1}
 
-    assert {name: shared[name] for name in shared if name not in SHARED_CLASS_NAMES} == {}
-    assert set(shared) >= SHARED_CLASS_NAMES, (
-        "take the names that are no longer shared off the list"
-    )
+    assert shared == {}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
