@@ -40,7 +40,7 @@ from maskmeter.plan.schema import ErrorPlan, ReportPlan
 from maskmeter.riskutility import FoundRelease, RiskUtilityMap
 from maskmeter.riskutility.assessor import Assessor, altered_keys
 from maskmeter.riskutility.choice import found_release
-from maskmeter.riskutility.comparison import UNCHANGED, mapped
+from maskmeter.riskutility.comparison import UNCHANGED, candidate_map
 from maskmeter.streams import seed_of
 
 Announce: TypeAlias = Callable[[str], object]
@@ -261,7 +261,7 @@ def _compared(
     """Return the map of the candidates beside some releases and the file as it is."""
     candidates = {UNCHANGED: None, **releases, **task.candidates}
     changed = altered_keys(task.sample, [*releases.values(), *task.candidates.values()])
-    return mapped(_assessor(task, changed), candidates, [seed], _named(announce))
+    return candidate_map(_assessor(task, changed), candidates, [seed], _named(announce))
 
 
 def _named(announce: Announce) -> Progress:

@@ -47,7 +47,7 @@ def compare(
     Example:
       maskmeter compare survey.sav --plan plan.toml --out comparison/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.drawings import map_frame
+    from maskmeter.evidence.drawings import option_frame
     from maskmeter.evidence.schema import encoded
     from maskmeter.files import check_folder
     from maskmeter.riskutility.comparison import map_table
@@ -63,7 +63,7 @@ def compare(
         click.echo(encoded(known).decode(), nl=False)
         return
     print_words(known.map.headline, "")
-    print_table(map_table(map_frame(known.map), measure=known.map.measure))
+    print_table(map_table(option_frame(known.map), measure=known.map.measure))
     warn_of(known.map.cautions)
     print_files(files)
 

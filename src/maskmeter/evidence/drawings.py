@@ -38,7 +38,7 @@ def risk_chart(figures: Figures) -> Any:
     )
 
 
-def map_frame(known: MapFigures) -> pl.DataFrame:
+def option_frame(known: MapFigures) -> pl.DataFrame:
     """Return the releases of a map, a row for each."""
     return pl.DataFrame([asdict(one) for one in known.releases])
 
@@ -46,7 +46,7 @@ def map_frame(known: MapFigures) -> pl.DataFrame:
 def map_drawing(known: MapFigures, *, chosen: str = "") -> Any:
     """Return the risk-utility map of some releases."""
     return map_chart(
-        map_frame(known),
+        option_frame(known),
         measure=known.measure,
         exact=known.population_known,
         chosen=chosen,

@@ -13,7 +13,7 @@ from maskmeter.display import SIZES
 from maskmeter.evidence.drawings import (
     drivers_chart,
     map_drawing,
-    map_frame,
+    option_frame,
     path_chart,
     raad_chart,
 )
@@ -328,7 +328,7 @@ def _choices(figures: Figures) -> Iterator[Block]:
 
 def _releases(known: MapFigures, chosen: str = "") -> Iterator[Block]:
     """Yield the figures of the releases of a map."""
-    yield map_table(map_frame(known), measure=known.measure, chosen=chosen)
+    yield map_table(option_frame(known), measure=known.measure, chosen=chosen)
     for caution in known.cautions:
         yield Text(caution.text, "Caution")
 

@@ -253,7 +253,7 @@ def compare(
     check_whole(associations, name="associations", least=0)
     check_microdata(data)
     seen = views(data, known, counts=population, errors=misclassification, model=model)
-    found = mapped(
+    found = candidate_map(
         Assessor.of(
             data,
             seen,
@@ -283,7 +283,7 @@ def check_candidates(candidates: object, *taken: str) -> None:
         raise InputError("Two releases have the same label. Give each its own.")
 
 
-def mapped(
+def candidate_map(
     assessor: Assessor,
     candidates: Mapping[str, Steps | Release | None],
     seeds: Sequence[int],
