@@ -24,11 +24,13 @@ from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.pack import write_pack
 from maskmeter.evidence.provenance import ProvenanceFile, read_provenance
 from maskmeter.evidence.records import record_tables
+from maskmeter.evidence.redaction import Policy, redact
 from maskmeter.evidence.schema import Comparison, Figures, encoded
 from maskmeter.evidence.sections import sections
 from maskmeter.evidence.settings import Settings
-from maskmeter.evidence.wording import NOT_ASSESSED, step_done
+from maskmeter.evidence.wording import NOT_ASSESSED, glossary, step_done
 from maskmeter.page import Beside, Figure, Fold, Table
+from maskmeter.perturb.methods import STEPS
 from maskmeter.plan import Plan
 from maskmeter.plan.schema import ReportPlan
 from maskmeter.risk.target import Target
@@ -544,6 +546,23 @@ def test_figures_contain_no_record_value_and_no_seed(tmp_path):
 
     assert "Qz7" not in written
     assert str(SEED) not in written
+
+
+def test_the_glossary_has_the_methods_that_were_used_each_once(sample):
+    steps = [mm.Recode("ethnicity", groups=_halves(sample)), mm.Pram("lad", 0.8)]
+    with without_warnings():
+        release = mm.protect(sample, [*steps, mm.Pram("age", 0.9), mm.Subsample(0.9)], rng=1)
+        known, bare = figures(assess(release, drop_one=False)), figures(assess(sample))
+    methods = {step.term[0] for step in STEPS}
+
+    for told in (known, redact(known, Policy())):
+        words = [word for word, _ in glossary(told)]
+        assert [one for one in words if one in methods] == ["Recoding", "PRAM", "Subsampling"]
+    assert not methods & {word for word, _ in glossary(bare)}
+
+
+def _halves(sample):
+    return {"others": list(sample.space["ethnicity"].categories[1:])}
 
 
 def test_a_report_to_an_unwritable_folder_is_rejected(release, tmp_path):

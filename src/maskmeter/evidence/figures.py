@@ -135,6 +135,7 @@ def _step(step: Step, release: Release) -> StepFigures:
         asked=sum(rate.asked * rate.records for rate in done) / of,
         expected=sum(rate.expected * rate.records for rate in done) / of,
         changed=dict(release.changed_by_step)[step.label] / of,
+        term=step.term,
     )
 
 

@@ -182,13 +182,14 @@ def _step(step: StepFigures, policy: Policy) -> StepFigures:
     records, share = step.records or 0, step.changed or 0.0
     told = policy.share(share, records)
     if policy.rates and told:
-        return StepFigures("", step.pattern, None, None, None, told)
+        return StepFigures("", step.pattern, None, None, None, told, step.term)
     words = "some records"
     if not share:
         words = "no records"
     elif policy.rates:
         words = f"fewer than {policy.smallest} records"
-    return StepFigures("", step.pattern.replace(SHARE, words), None, None, None, None)
+    said = step.pattern.replace(SHARE, words)
+    return StepFigures("", said, None, None, None, None, step.term)
 
 
 def _changed(figures: Figures, policy: Policy) -> float | None:

@@ -191,7 +191,8 @@ class MarginFigures(_Part, frozen=True):
 class StepFigures(_Part, frozen=True):
     """A step and the share of its records that was asked for, expected and changed.
 
-    `pattern` says what it did; where it has {share}, the share is filled in.
+    `pattern` says what it did; where it has {share}, the share is filled in. `term` is what a
+    glossary calls it, and its meaning.
     """
 
     label: str
@@ -200,6 +201,7 @@ class StepFigures(_Part, frozen=True):
     asked: float | None
     expected: float | None
     changed: float | None
+    term: tuple[str, str] | None = None
 
 
 class GroupFigures(_Part, frozen=True):

@@ -263,7 +263,7 @@ def listed_figures(risk: RiskFigures) -> dict[str, float | None]:
 
 def glossary(figures: Figures) -> tuple[tuple[str, str], ...]:
     """Return the terms that a report on these figures uses, and what they mean."""
-    used = [*_TERMS]
+    used = [*_TERMS, *dict.fromkeys(one.term for one in figures.steps if one.term is not None)]
     if figures.worst.model is not None:
         used += _MODEL_TERMS
     if figures.loss:
@@ -315,20 +315,6 @@ _TERMS = (
         (
             "The share of the population in the file. The smaller it is, the more people"
             " outside the file may have the same keys."
-        ),
-    ),
-    (
-        "Swapping",
-        (
-            "Pairs of records exchange their values of a key, which leaves every count of"
-            " that key unchanged."
-        ),
-    ),
-    (
-        "PRAM",
-        (
-            "The post-randomisation method: a key is redrawn with known probabilities."
-            " Invariant PRAM leaves the expected counts unchanged."
         ),
     ),
     (

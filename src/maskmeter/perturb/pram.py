@@ -121,6 +121,10 @@ class Pram(Step):
     """
 
     method: ClassVar[str] = "pram"
+    term: ClassVar[tuple[str, str]] = (
+        "PRAM",
+        "The post-randomisation method: a key is redrawn with known probabilities.",
+    )
     entries: ClassVar[type[StepEntries]] = PramEntries
     searched: ClassVar[bool] = True
     example: ClassVar[str] = """\

@@ -71,6 +71,10 @@ class Recode(Step):
     """
 
     method: ClassVar[str] = "recode"
+    term: ClassVar[tuple[str, str]] = (
+        "Recoding",
+        "Categories of a key are joined, so that more people share each of them.",
+    )
     correctable: ClassVar[bool] = True
     entries: ClassVar[type[StepEntries]] = RecodeEntries
     example: ClassVar[str] = """\

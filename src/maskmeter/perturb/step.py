@@ -62,6 +62,7 @@ class Step(ABC):
     """A way to protect a file: parameters that can be printed, compared, planned and applied."""
 
     method: ClassVar[str]  # what a plan calls it
+    term: ClassVar[tuple[str, str]]  # what a glossary calls it, and its meaning
     entries: ClassVar[type[StepEntries]]  # how a plan writes it
     example: ClassVar[str]  # its entries for FIRST, the largest key, as a starter plan shows them
     searched: ClassVar[bool] = False  # whether a family may be searched over its rates

@@ -56,6 +56,10 @@ class Subsample(Step):
     """
 
     method: ClassVar[str] = "subsample"
+    term: ClassVar[tuple[str, str]] = (
+        "Subsampling",
+        "Only a random part of the records is released, so that nobody can be sure to be in it.",
+    )
     entries: ClassVar[type[StepEntries]] = SubsampleEntries
     searched: ClassVar[bool] = True
     targeted: ClassVar[bool] = False

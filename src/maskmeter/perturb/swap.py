@@ -86,6 +86,10 @@ class Swap(Step):
     """
 
     method: ClassVar[str] = "swap"
+    term: ClassVar[tuple[str, str]] = (
+        "Swapping",
+        "Pairs of records exchange their values of a key, so that its counts stay as they are.",
+    )
     entries: ClassVar[type[StepEntries]] = SwapEntries
     searched: ClassVar[bool] = True
     example: ClassVar[str] = """\
