@@ -203,7 +203,6 @@ def test_a_search_may_recode_before_it_swaps(people):
             sample, family=mm.Family("lad", "swap"), target=target, population=population, rng=1
         )
 
-    labels = [point.label for point in found.tried.points]
     labels = found.to_frame()["label"].to_list()
     assert labels[0] == "no protection"
     for kind in ("random swap", "random subsample", "bands"):
