@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -43,8 +43,6 @@ from maskmeter.riskutility.choice import found_release
 from maskmeter.riskutility.comparison import UNCHANGED, candidate_map
 from maskmeter.streams import seed_of
 
-Announce: TypeAlias = Callable[[str], object]
-
 STEPS = (
     "Reading the file",
     "Protecting the file",
@@ -74,23 +72,23 @@ def run_assess(
     folder: Path,
     settings: Settings,
     *,
-    announce: Announce,
+    progress: Progress,
     made: ProvenanceFile | None = None,
 ) -> Pack:
     """Return the pack of a file under its plan: protected if the plan has steps."""
     if settings.matrix and not task.steps:
         raise PlanError("The plan has no [[step]], so there is no matrix to write: add a step.")
     seed = _seed(made)
-    announce(STEPS[1])
+    progress(STEPS[1], 1, len(STEPS))
     release = _protected(task, seed, made)
     options = None
     if task.candidates:
-        announce(STEPS[2])
+        progress(STEPS[2], 2, len(STEPS))
         own = {OWN_STEPS: release} if task.steps else {}
-        options = _compared(task, own, seed, announce)
-    found = _assessed(task, release, announce, options)
+        options = _compared(task, own, seed, progress)
+    found = _assessed(task, release, progress, options)
     found = replace(found, options=options, chosen=OWN_STEPS if options and task.steps else "")
-    announce(STEPS[4])
+    progress(STEPS[4], 4, len(STEPS))
     return write_pack(found, folder, settings, plan=written_out(task))
 
 
@@ -126,17 +124,17 @@ def run_protect(
 
 
 def run_compare(
-    task: Task, folder: Path, settings: Settings, *, seed: int | None, announce: Announce
+    task: Task, folder: Path, settings: Settings, *, seed: int | None, progress: Progress
 ) -> tuple[Comparison, tuple[Path, ...]]:
     """Return the figures of a plan's candidates, and the files that show them."""
     if not task.candidates:
         raise PlanError("The plan has no [[candidate]]: add some to compare.")
-    announce(STEPS[2])
+    progress(STEPS[2], 2, len(STEPS))
     seed = seed_of(seed)
     with without_warnings():  # the map keeps what they say
         own = {OWN_STEPS: protect(task.sample, task.steps, rng=seed)} if task.steps else {}
-    options = _compared(task, own, seed, announce)
-    announce(STEPS[4])
+    options = _compared(task, own, seed, progress)
+    progress(STEPS[4], 4, len(STEPS))
     known = comparison_figures(options, task.sample, task.scenarios or {}, task.target)
     listed = comparison_sections(known)
     with all_or_none(folder, None) as unfinished:
@@ -153,7 +151,7 @@ def run_compare(
 
 
 def run_find(
-    task: Task, folder: Path, settings: Settings, *, announce: Announce, seed: int | None = None
+    task: Task, folder: Path, settings: Settings, *, progress: Progress, seed: int | None = None
 ) -> tuple[FoundRelease, Pack]:
     """Return the release with the least loss that meets the plan's target, and its pack."""
     target, family = task.target, task.family
@@ -169,7 +167,7 @@ def run_find(
         )
     if family is not None and task.candidates:
         raise PlanError("The plan has both a [family] and [[candidate]]s: remove one of them.")
-    announce(STEPS[2])
+    progress(STEPS[2], 2, len(STEPS))
     changed = family.altered_keys if family else altered_keys(task.sample, candidates.values())
     found = found_release(
         _assessor(task, changed),
@@ -177,15 +175,15 @@ def run_find(
         family=family,
         candidates=None if family else candidates,
         seed=seed_of(seed),
-        progress=_named(announce),
+        progress=progress,
     )
     chosen = replace(
-        _assessed(task, found.release, announce, found.tried),
+        _assessed(task, found.release, progress, found.tried),
         options=found.tried,
         chosen=found.label,
         choice=found.summary().split("\n")[0],
     )
-    announce(STEPS[4])
+    progress(STEPS[4], 4, len(STEPS))
     steps = () if found.release.provenance is None else found.release.provenance.steps
     return found, write_pack(chosen, folder, settings, plan=written_out(task, steps))
 
@@ -236,17 +234,17 @@ def _seed(made: ProvenanceFile | None) -> int:
 
 
 def _assessed(
-    task: Task, release: Release, announce: Announce, options: RiskUtilityMap | None
+    task: Task, release: Release, progress: Progress, options: RiskUtilityMap | None
 ) -> Assessment:
     """Return the assessment of a release, its loss measured on the tables of its map if it has one."""
-    announce(STEPS[3])
+    progress(STEPS[3], 3, len(STEPS))
     return assessment_of(
         {name: view.with_release(release) for name, view in task.views.items()},
         loss=task.tables if options is None else options.tables,
         measure=task.plan.loss.measure,
         target=task.target,
         household=task.plan.data.household,
-        progress=lambda stage, _done, _of: announce(stage),
+        progress=progress,
     )
 
 
@@ -256,13 +254,9 @@ def _assessor(task: Task, changed: Sequence[str]) -> Assessor:
 
 
 def _compared(
-    task: Task, releases: dict[str, Release], seed: int, announce: Announce
+    task: Task, releases: dict[str, Release], seed: int, progress: Progress
 ) -> RiskUtilityMap:
     """Return the map of the candidates beside some releases and the file as it is."""
     candidates = {UNCHANGED: None, **releases, **task.candidates}
     changed = altered_keys(task.sample, [*releases.values(), *task.candidates.values()])
-    return candidate_map(_assessor(task, changed), candidates, [seed], _named(announce))
-
-
-def _named(announce: Announce) -> Progress:
-    return lambda label, _done, _of: announce(f"{STEPS[2]}: {label}")
+    return candidate_map(_assessor(task, changed), candidates, [seed], progress)

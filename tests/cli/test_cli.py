@@ -12,10 +12,12 @@ import warnings
 from pathlib import Path
 
 import pytest
+import rich.progress
 
 from command import INSTALLED, MODULE, kept, run, run_process
 from maskmeter.cli import main
 from maskmeter.cli.main import commands
+from maskmeter.cli.terminal import progress_bar
 from maskmeter.errors import MaskmeterWarning
 
 
@@ -201,3 +203,16 @@ def test_run_fails_if_a_command_changes_its_environment(leak, probe):
         end.set()
         os.environ.pop("LEFT", None)
         signal.signal(signal.SIGINT, handler)
+
+
+def test_a_bar_takes_every_stage_and_keeps_its_place_where_the_length_is_unknown(monkeypatch):
+    moved = []
+    monkeypatch.setattr(
+        rich.progress.Progress, "update", lambda *_, **options: moved.append(options)
+    )
+    with progress_bar(quiet=True) as progress:
+        progress("RS20", 3, 8)
+        progress("Writing", 1, 0)
+
+    assert [one["description"] for one in moved] == ["RS20", "Writing"]
+    assert [(one["completed"], one["total"]) for one in moved] == [(3, 8), (None, None)]

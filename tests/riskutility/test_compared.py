@@ -37,7 +37,7 @@ def compared(folder, *, target="", scenarios=""):
     task = read_task(read_plan(plan), folder / "survey.csv")
     out = folder / f"out{len(list(folder.iterdir()))}"
     known, _ = run_compare(
-        task, out, settings_of(task.plan.report), seed=1, announce=lambda _: None
+        task, out, settings_of(task.plan.report), seed=1, progress=lambda *_: None
     )
     return task, known.map, (out / "comparison.html").read_text(encoding="utf-8")
 

@@ -124,7 +124,7 @@ def test_random_releases_are_dominated(study, population, seed):
 @pytest.fixture(scope="module")
 def small():
     seen = []
-    paper = run_paper(scale=0.02, rng=5, announce=seen.append)
+    paper = run_paper(scale=0.02, rng=5, progress=lambda stage, _done, _of: seen.append(stage))
     assert tuple(one for one in seen if one in STEPS) == STEPS
     assert len(seen) > 30  # the longer steps say how far they are
     return paper

@@ -15,7 +15,7 @@ from maskmeter.cli.options import (
     that_keeps_its_seed,
     with_a_plan,
 )
-from maskmeter.cli.terminal import print_files, print_table, print_words, progress, warn_of
+from maskmeter.cli.terminal import print_files, print_table, print_words, progress_bar, warn_of
 
 if TYPE_CHECKING:  # --help must not wait for what commands need
     from maskmeter.plan import Plan
@@ -54,11 +54,11 @@ def compare(
     from maskmeter.workflows import STEPS, run_compare, settings_of
 
     folder = check_folder(out, "comparison.html", "comparison.json")
-    with progress(STEPS, quiet=quiet) as announce:
-        announce(STEPS[0])
+    with progress_bar(quiet=quiet) as progress:
+        progress(STEPS[0], 0, len(STEPS))
         task = task_of(file, plan_path, given)
         settings = settings_of(task.plan.report, charts=charts)
-        known, files = run_compare(task, folder, settings, seed=seed, announce=announce)
+        known, files = run_compare(task, folder, settings, seed=seed, progress=progress)
     if as_json:
         click.echo(encoded(known).decode(), nl=False)
         return
@@ -112,11 +112,11 @@ def find(
         wanted = settings_of(plan.report, charts=charts, ending=ending, matrix=matrix)
         check_pack(folder, file, wanted, seed=seed)
 
-    with progress(STEPS, quiet=quiet) as announce:
-        announce(STEPS[0])
+    with progress_bar(quiet=quiet) as progress:
+        progress(STEPS[0], 0, len(STEPS))
         task = task_of(file, plan_path, given, check)
         settings = settings_of(task.plan.report, charts=charts, ending=ending, matrix=matrix)
-        _, pack = run_find(task, folder, settings, announce=announce)
+        _, pack = run_find(task, folder, settings, progress=progress)
     if not as_json:
         if pack.figures.choice and pack.figures.assessable:  # else the verdict says it
             print_words(pack.figures.choice, "")

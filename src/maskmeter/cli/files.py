@@ -17,7 +17,7 @@ from maskmeter.cli.options import (
     that_keeps_its_seed,
     with_a_plan,
 )
-from maskmeter.cli.terminal import print_files, print_table, print_words, progress, warn_of
+from maskmeter.cli.terminal import print_files, print_table, print_words, progress_bar, warn_of
 from maskmeter.errors import FormatWarning, warn
 from maskmeter.plurals import counted, plural
 
@@ -86,11 +86,11 @@ def assess(
         files = ("protected", "provenance") if plan.step else ()
         check_pack(folder, file, wanted, release=files, seed=seed)
 
-    with progress(STEPS, quiet=quiet) as announce:
-        announce(STEPS[0])
+    with progress_bar(quiet=quiet) as progress:
+        progress(STEPS[0], 0, len(STEPS))
         task, made = asked(file, plan_path, repeated, given, check=check)
         settings = settings_of(task.plan.report, charts=charts, ending=ending, matrix=matrix)
-        pack = run_assess(task, folder, settings, announce=announce, made=made)
+        pack = run_assess(task, folder, settings, progress=progress, made=made)
     show_pack(pack, as_json=as_json)
 
 
@@ -133,8 +133,8 @@ def protect(
 
     if (plan_path is None) == (repeated is None):
         raise click.UsageError("Give either --plan, or --from to recreate a release.")
-    with progress(STEPS[:2], quiet=quiet) as announce:
-        announce(STEPS[0])
+    with progress_bar(quiet=quiet) as progress:
+        progress(STEPS[0], 0, len(STEPS))
         task, made = asked(
             file,
             plan_path,
@@ -142,7 +142,7 @@ def protect(
             given,
             check=lambda _, seed: check_file(out, file, seed=seed),
         )
-        announce(STEPS[1])
+        progress(STEPS[1], 1, len(STEPS))
         release, beside = run_protect(task, out, made=made)
     warn(check_seed(release))
     steps = step_figures(release)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from maskmeter.cli.options import SHOWN, with_options
-from maskmeter.cli.terminal import finite, print_files, print_table, print_words, progress
+from maskmeter.cli.terminal import finite, print_files, print_table, print_words, progress_bar
 
 if TYPE_CHECKING:  # --help must not wait for what commands need
     from maskmeter.studies.demo import Demo
@@ -54,10 +54,10 @@ def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> No
       maskmeter demo --out story/
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.studies.census import PAPER_SIZE
-    from maskmeter.studies.demo import STEPS, run_demo
+    from maskmeter.studies.demo import run_demo
 
-    with progress(STEPS, quiet=quiet) as announce:
-        found = run_demo(out, size=round(PAPER_SIZE * scale), rng=seed, announce=announce)
+    with progress_bar(quiet=quiet) as progress:
+        found = run_demo(out, size=round(PAPER_SIZE * scale), rng=seed, progress=progress)
     if as_json:
         click.echo(json.dumps(_as_data(found), indent=1))
     else:
@@ -80,13 +80,13 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
       maskmeter paper --out paper/
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.files import check_folder
-    from maskmeter.studies.paper import FILES, STEPS, run_paper
+    from maskmeter.studies.paper import FILES, run_paper
 
     if out is not None:
         check_folder(out, *FILES)  # before the work
-    with progress(STEPS, quiet=quiet) as announce:
-        found = run_paper(scale=scale, rng=seed, announce=announce)
-        announce("Writing")
+    with progress_bar(quiet=quiet) as progress:
+        found = run_paper(scale=scale, rng=seed, progress=progress)
+        progress("Writing", 0, 0)
         written = found.write(out) if out is not None else []
     if as_json:
         click.echo(json.dumps(found.as_data(), indent=1))

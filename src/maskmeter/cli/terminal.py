@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
@@ -15,6 +15,7 @@ from maskmeter import errors
 
 if TYPE_CHECKING:
     from maskmeter import page
+    from maskmeter.checks import Progress
     from maskmeter.evidence.schema import CautionFigures
 
 
@@ -26,20 +27,20 @@ def finite(_context: click.Context, _option: click.Parameter, value: float | Non
 
 
 @contextmanager
-def progress(steps: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show a bar on standard error if it is a terminal; yield a function that announces a step.
+def progress_bar(*, quiet: bool) -> Iterator[Progress]:
+    """Show a bar on standard error if it is a terminal; yield a function that moves it.
 
-    Announcements other than the steps are shown without moving the bar.
+    A stage of unknown length is named without moving the bar.
     """
+    import rich.progress
     from rich.console import Console
-    from rich.progress import Progress
 
     console = Console(stderr=True)
     hidden = quiet or not console.is_terminal
-    with Progress(console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task(steps[0], total=len(steps))
-        yield lambda step: bar.update(
-            task, description=step, completed=steps.index(step) if step in steps else None
+    with rich.progress.Progress(console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("")
+        yield lambda stage, done, of: bar.update(
+            task, description=stage, completed=done if of else None, total=of or None
         )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from maskmeter.checks import Progress
 from maskmeter.data.table import KeyTable, count
 from maskmeter.errors import FileError
 from maskmeter.evidence import Pack
@@ -99,12 +99,12 @@ def run_demo(
     *,
     size: int = PAPER_SIZE,
     rng: RandomSource = 2010,
-    announce: Callable[[str], object] = lambda _: None,
+    progress: Progress = lambda *_: None,
 ) -> Demo:
     """Return a complete example: a sample and a plan written to a folder, and their evidence.
 
     The risks are estimated from the sample alone; at the end they are compared with the exact risks
-    from the census. `announce` is called with each of STEPS as it begins.
+    from the census. `progress` is called with each of STEPS as it begins.
 
     >>> import tempfile
     >>> story = run_demo(tempfile.mkdtemp(), size=20_000)
@@ -113,9 +113,9 @@ def run_demo(
     """
     seed, out = seed_of(rng), check_folder(folder, SURVEY, PLAN)
     _check_own(out, seed)
-    announce(STEPS[0])
+    progress(STEPS[0], 0, len(STEPS))
     census = synthetic_census(size=size)
-    announce(STEPS[1])
+    progress(STEPS[1], 1, len(STEPS))
     out.mkdir(parents=True, exist_ok=True)
     with whole(out / SURVEY) as unfinished:
         bernoulli_sample(census, fraction=FRACTION, rng=seed).write_csv(unfinished)
@@ -126,8 +126,8 @@ def run_demo(
         unfinished.write_text(plan_text(), encoding="utf-8")
     task = read_task(read_plan(out / PLAN), out / SURVEY)
     settings = replace(settings_of(task.plan.report), invented=True)
-    found, pack = run_find(task, out / EVIDENCE, settings, seed=seed, announce=announce)
-    announce(STEPS[-1])
+    found, pack = run_find(task, out / EVIDENCE, settings, seed=seed, progress=progress)
+    progress(STEPS[-1], len(STEPS) - 1, len(STEPS))
     population = count(census, keys=census.columns)
     return Demo(out, population, found, pack, _measures(found.release, population, found.risk))
 

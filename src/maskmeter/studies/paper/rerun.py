@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
+from maskmeter.checks import Progress
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.reading import read
 from maskmeter.data.table import count
@@ -278,25 +278,25 @@ def run_paper(
     *,
     scale: float = 1.0,
     rng: RandomSource = 2010,
-    announce: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda *_: None,
 ) -> Paper:
     """Return every table and figure of the paper, for a sample of the synthetic census.
 
-    `announce` is called with each of STEPS as it begins, and with progress within the longer ones.
+    `progress` is called with each of STEPS as it begins, and within the longer ones.
     """
-    seed, steps = seed_of(rng), iter(STEPS)
-    announce(next(steps))
+    seed = seed_of(rng)
+    progress(STEPS[0], 0, len(STEPS))
     census = synthetic_census(size=max(round(PAPER_SIZE * scale), 1000))
     population = count(census, keys=census.columns)
     people = bernoulli_sample(census, fraction=FRACTION, rng=seed)
     study = Study(read(people, keys=population.space, fraction=FRACTION), population, seed)
-    announce(next(steps))
-    table1 = dict(study.table1(announce))
-    announce(next(steps))
+    progress(STEPS[1], 1, len(STEPS))
+    table1 = dict(study.table1(progress))
+    progress(STEPS[2], 2, len(STEPS))
     table2 = study.table2()
-    announce(next(steps))
+    progress(STEPS[3], 3, len(STEPS))
     table3 = study.table3()
-    announce(next(steps))
+    progress(STEPS[4], 4, len(STEPS))
     releases = compare(
         study.sample,
         map_candidates(study.sample),
@@ -306,9 +306,9 @@ def run_paper(
         population=population,
         replications=3,
         rng=seed,
-        progress=lambda label, _done, _of: announce(f"{STEPS[4]}: {label}"),
+        progress=progress,
     )
-    announce(next(steps))
+    progress(STEPS[5], 5, len(STEPS))
     draws = generator(seed, "many keys").integers(2**63)
     size = max(round(100_000 * scale), 1000)
     curve = binary_keys_experiment(
@@ -317,7 +317,7 @@ def run_paper(
         keys=KEYS,
         thetas=THETAS,
         rng=int(draws),
-        progress=lambda stage, _done, _of: announce(f"{STEPS[-1]}: {stage}"),
+        progress=progress,
     )
     return Paper(study, table1, table2, table3, releases, curve)
 

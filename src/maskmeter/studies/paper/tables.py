@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from maskmeter.checks import Progress
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, by
@@ -154,13 +155,13 @@ class Study:
         }
 
     def table1(
-        self, announce: Callable[[str], None] = lambda _: None
+        self, progress: Progress = lambda *_: None
     ) -> Iterator[tuple[str, dict[str, list[float]]]]:
         """Yield each rate with its rows, a figure for each method."""
-        for rate in RATES:
+        for column, rate in enumerate(RATES):
             found = []
-            for method in METHODS:
-                announce(f"Table 1: {method}, {rate}")
+            for number, method in enumerate(METHODS, start=column * len(METHODS)):
+                progress(f"Table 1: {method}, {rate}", number, len(RATES) * len(METHODS))
                 found.append(_quiet(self.columns[rate][method].rows, self.model))
             yield rate, {name: [rows[name] for rows in found] for name in found[0]}
 
