@@ -506,6 +506,22 @@ def test_a_report_on_some_known_keys_is_made_again_by_the_command(sample, tmp_pa
         assert (tmp_path / "two" / name).read_bytes() == (first.folder / name).read_bytes()
 
 
+def test_a_report_on_a_key_of_many_numbers_is_made_again_by_the_command(tmp_path):
+    rng, survey = np.random.default_rng(1), tmp_path / "survey.csv"
+    towns = {"town": rng.integers(1000, 1300, 3000), "area": rng.choice(list("abcd"), 3000)}
+    pl.DataFrame(towns).write_csv(survey)
+    with without_warnings():
+        sample = mm.read(survey, keys=["town", "area"], fraction=0.1)
+        release = mm.Swap("area", rate=0.2).apply(sample)
+        mm.report(assess(release, drop_one=False), tmp_path / "one")
+    made = tmp_path / "one" / "provenance.json"
+    done = run("protect", survey, "--from", made, "--out", tmp_path / "again.csv")
+
+    assert done.returncode == 0, done.stderr
+    protected = tmp_path / "one" / "protected.csv"
+    assert (tmp_path / "again.csv").read_bytes() == protected.read_bytes()
+
+
 def test_matrices_are_written_readable_only_by_their_owner(release, tmp_path):
     pack = mm.report(assess(release, drop_one=False), tmp_path, matrix=True)
     frame = pl.read_csv(tmp_path / "matrix.csv")

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from maskmeter.data.bands import MANY
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.reading import read
 from maskmeter.data.table import KeyTable, count
@@ -155,9 +156,14 @@ def plan_of_release(release: Release, *, household: str | None = None) -> Plan:
     original, made = release.original, release.provenance
     reading = dict(original.reading)
     fraction = None if original.fraction is None else varying_entry(original.fraction)
+    many = [key.name for key in original.space.keys if key.size > MANY]  # read as they are
     return Plan(
         data=Data(
-            keys=list(original.space.names), fraction=fraction, household=household, **reading
+            keys=list(original.space.names),
+            fraction=fraction,
+            household=household,
+            codes=many,
+            **reading,
         ),
         step=[] if made is None else [step.to_plan() for step in made.steps],
     )
