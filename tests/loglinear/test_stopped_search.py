@@ -11,6 +11,7 @@ import pytest
 import maskmeter as mm
 from maskmeter import errors
 from maskmeter.loglinear import search
+from maskmeter.loglinear.search import search_models
 
 SPACE = mm.KeySpace(mm.Key(f"key{c}", range(size)) for c, size in enumerate((12, 8, 6)))
 
@@ -30,7 +31,7 @@ def out_of_size(patch):
 
 
 def out_of_terms(patch):
-    patch.setitem(mm.search_loglinear.__kwdefaults__, "most_terms", 1)
+    patch.setitem(search_models.__kwdefaults__, "most_terms", 1)
 
 
 @pytest.mark.parametrize(

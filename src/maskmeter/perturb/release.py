@@ -187,7 +187,11 @@ class Release(InWords):
         """Yield the keys, the records that each step changed, and the sizes of cells."""
         yield facts(("keys (categories)", self.original.space.in_words))
         if self.changed_by_step:
-            rows = tuple((step, f"{number:,}") for step, number in self.changed_by_step)
+            of = len(self.original) if self.kept is None else 0  # the same for all steps
+            rows = tuple(
+                (step, f"{number:,}" + (f" ({number / of:.1%})" if of else ""))
+                for step, number in self.changed_by_step
+            )
             yield Table("", ("step", "records changed or left out"), rows)
         yield cell_table({f"{name} records": one for name, one in self._cell_sizes.items()})
 
