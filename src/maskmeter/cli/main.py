@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 from collections.abc import Sequence
@@ -73,6 +74,7 @@ def completion(shell: str) -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command and turn every outcome into an exit code; `args` stand in for sys.argv."""
+    gc.set_threshold(100_000, 50, 50)  # libraries make many objects to stay: look at them seldom
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MaskmeterWarning)
         code = _run(args)
