@@ -24,6 +24,7 @@ from maskmeter.errors import (
     MissingValuesError,
 )
 from maskmeter.formats.columnar import declared, rebuild_values
+from maskmeter.formats.conversion import occurring
 from maskmeter.formats.replacement import Replacement
 from maskmeter.plurals import counted, plural
 
@@ -155,8 +156,7 @@ def without_unused(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 def _used(column: nw.Series[Any]) -> nw.Series[Any]:
     native = column.to_native()
     if isinstance(native, pl.Series) and isinstance(native.dtype, pl.Enum):
-        held = set(native.unique().to_list())
-        made = native.cast(pl.Enum([one for one in native.dtype.categories if one in held]))
+        made = occurring(native)
     elif column.implementation.is_pandas() and hasattr(native, "cat"):
         made = native.cat.remove_unused_categories()
     elif column.implementation.is_pyarrow() and hasattr(native.type, "ordered"):

@@ -168,16 +168,9 @@ def seen_fraction(
     """Return the fraction for those who know some keys: records over the units they stand for."""
     if set(fraction.keys) <= set(names):
         return fraction
-    known = tuple(name for name in fraction.keys if name in names)
-    return averaged_fraction(known, space=space, codes=codes, pi=pi)
-
-
-def averaged_fraction(
-    known: tuple[str, ...], *, space: KeySpace, codes: Codes, pi: NDArray[np.float64]
-) -> float | By[float]:
-    """Return a fraction that varies with some keys: records over the units they stand for."""
     units = 1 / pi
     overall = float(len(codes) / units.sum())
+    known = tuple(name for name in fraction.keys if name in names)
     if not known:
         return overall
     own = space.project(known)

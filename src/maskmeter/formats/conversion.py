@@ -31,12 +31,12 @@ def neutral(
         unit = unit_of(codebook[column.name].format, read.dates)
         dated = unit and column.dtype.is_numeric()
         made = _dated(column, read.zero, unit) if dated else column
-        columns.append(_occurring(made) if codebook[column.name].tagged else made)
+        columns.append(occurring(made) if codebook[column.name].tagged else made)
     return nw.from_native(pl.DataFrame(columns), eager_only=True), unformatted
 
 
-def _occurring(column: pl.Series) -> pl.Series:
-    """Return ordered texts whose order lists those that occur: nobody declared the others."""
+def occurring(column: pl.Series) -> pl.Series:
+    """Return a column whose declared order lists only what occurs."""
     if not isinstance(column.dtype, pl.Enum):
         return column
     held = set(column.unique().to_list())
