@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -64,6 +64,8 @@ class Microdata(InCells):
     reading: tuple[tuple[str, Any], ...] = field(default=(), repr=False)  # how the file was read
     whole: bool = field(default=True, repr=False)  # False when some keys were left out
     rows: NDArray[np.int64] | None = field(default=None, repr=False)  # of the source, if not all
+    # Columns that travel with a key, each with the row of the source that a record's value is from.
+    carried: Mapping[str, NDArray[np.int64]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         """Check the codes and the sampling, and make the arrays read-only."""
@@ -156,7 +158,23 @@ class Microdata(InCells):
         """Return some of the records, sampled as all of them were."""
         weights = None if self.weights is None else self.weights[rows]
         held = rows if self.rows is None else self.rows[rows]
-        return replace(self, codes=self.codes[rows], weights=weights, rows=held)
+        carried = {name: origin[rows] for name, origin in self.carried.items()}
+        return replace(self, codes=self.codes[rows], weights=weights, rows=held, carried=carried)
+
+    def carry(self, names: Sequence[str], origin: NDArray[np.int64]) -> Microdata:
+        """Return records whose values of some columns are those of other records, `origin`."""
+        if not names:
+            return self
+        if self.source is None:
+            raise InputError(
+                "These records do not come from a file or data frame, so they have no columns to"
+                " carry along."
+            )
+        rows = np.arange(len(self)) if self.rows is None else self.rows
+        moved = {
+            name: self.carried.get(name, rows)[origin] for name in self.source.check_names(names)
+        }
+        return replace(self, carried={**self.carried, **moved})
 
     def label(self, column: str) -> str:
         """Return the label that the file gives a column, or the column's name.
@@ -206,8 +224,8 @@ class Microdata(InCells):
 
     def _in_source(self, source: Source, name: str) -> Column:
         """Return a column as it stands in the source, of the records held here."""
-        column = source.encode([name])[name]
-        return column if self.rows is None else replace(column, codes=column.codes[self.rows])
+        column, rows = source.encode([name])[name], self.carried.get(name, self.rows)
+        return column if rows is None else replace(column, codes=column.codes[rows])
 
     def groups(self, name: str) -> NDArray[np.int64]:
         """Return the number of each record's group, in order of appearance; none may be missing.
@@ -233,14 +251,15 @@ class Microdata(InCells):
         _, first, number = np.unique(column.codes, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[number]
 
-    def inclusion(self, codes: Codes) -> NDArray[np.float64]:
-        """Return the inclusion probability pi_j of each cell.
+    def inclusion(self, codes: Codes, *, space: KeySpace | None = None) -> NDArray[np.float64]:
+        """Return the inclusion probability pi_j of each cell, of these keys or those of `space`.
 
         A fraction is used as it is; with weights it is the number of records over their sum.
         """
         if isinstance(self.fraction, By):
-            strata, values = self.fraction.strata(self.space)
-            columns = [codes[:, self.space.index(name)] for name in self.fraction.keys]
+            keys = self.space if space is None else space
+            strata, values = self.fraction.strata(keys)
+            columns = [codes[:, keys.index(name)] for name in self.fraction.keys]
             return np.array(values, dtype=np.float64)[strata[tuple(columns)]]
         if self.fraction is not None:
             return np.full(len(codes), self.fraction)
@@ -331,7 +350,19 @@ class Microdata(InCells):
             )
             for position, key in enumerate(self.space.keys)
         ]
-        return keys if rows is not None or self.rows is None else [*keys, *self._new_weights()]
+        if rows is not None:  # the keys are all that is asked for
+            return keys
+        keys += self._carried()
+        return keys if self.rows is None else [*keys, *self._new_weights()]
+
+    def _carried(self) -> Iterator[Replacement]:
+        """Yield the columns that travel with a key; only whole records have any."""
+        if self.source is None or not self.whole:
+            return
+        for name, rows in self.carried.items():
+            column = self.source.encode([name])[name]
+            codes = column.codes.astype(np.int64)
+            yield Replacement(name, codes[rows], column.categories, codes)
 
     def _new_weights(self) -> Iterator[Replacement]:
         """Yield the column of weights, which are others when not all records are held."""

@@ -4,7 +4,7 @@ from maskmeter.mechanism.factor import Crossed, Declared, Factor
 from maskmeter.mechanism.grid import Grid
 from maskmeter.mechanism.matrix import Matrix, as_matrix, stay_or_move
 from maskmeter.mechanism.mechanism import Mechanism, Misclassification, as_mechanism
-from maskmeter.mechanism.rivals import Rivals, moved_in, rivals
+from maskmeter.mechanism.rivals import Inclusion, Rivals, likeliest_sources, moved_in, rivals
 from maskmeter.mechanism.validation import ValidationStudy, validation_study
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Declared",
     "Factor",
     "Grid",
+    "Inclusion",
     "Matrix",
     "Mechanism",
     "Misclassification",
@@ -19,6 +20,7 @@ __all__ = [
     "ValidationStudy",
     "as_matrix",
     "as_mechanism",
+    "likeliest_sources",
     "moved_in",
     "rivals",
     "stay_or_move",

@@ -15,6 +15,7 @@ from maskmeter.checks import locked
 from maskmeter.data.keys import Codes, KeySpace, combined
 from maskmeter.data.varying import NOTHING, By, as_by
 from maskmeter.errors import CategoryError, MatrixError
+from maskmeter.mechanism.division import Division, ListedDivision
 from maskmeter.mechanism.matrix import Matrix
 from maskmeter.plurals import counted
 from maskmeter.streams import AliasTable
@@ -30,10 +31,9 @@ _LARGEST = 1 << 27  # numbers in the matrices of one factor: a gigabyte
 class Factor:
     """The matrices of one key, or of keys that change together: one P[true, released] per stratum.
 
-    `columns` are the positions of these keys and `by` those of the keys that tell strata apart.
-    `strata` has the stratum of each combination of the `by` keys. Its axes are one longer than
-    their keys: the last place is for categories that the keys lack, and holds -1 where nothing is
-    known of them.
+    `columns` are the positions of these keys and `by` those of the keys that tell strata apart, as
+    the `division` says. `margin` counts the values of records that exchanged theirs at random, all
+    those of a stratum: who knows the released file knows it too. It is 0 in other strata.
     """
 
     name: str
@@ -41,7 +41,8 @@ class Factor:
     sizes: tuple[int, ...]
     P: Array  # [stratum, true, released]
     by: tuple[int, ...]
-    strata: Integers
+    division: Division
+    margin: Integers | None = None  # [stratum, value]
 
     @classmethod
     def of(cls, names: Crossed, declared: Declared, space: KeySpace) -> Factor:
@@ -65,13 +66,20 @@ class Factor:
             tuple(key.size for key in keys),
             locked(np.stack([one.follow(keys, title) for one in distinct.values()])),
             tuple(space.index(name) for name in varying.keys),
-            locked(strata),
+            ListedDivision(locked(strata)),
         )
 
     @property
     def size(self) -> int:
         """Number of categories, or of their combinations."""
         return int(self.P.shape[1])
+
+    @property
+    def exchanged(self) -> NDArray[np.bool_]:
+        """Which strata have a known margin, because all their records exchanged their values."""
+        if self.margin is None:
+            return np.zeros(len(self.P), dtype=bool)
+        return np.asarray(self.margin.any(axis=1))
 
     @property
     def needed(self) -> frozenset[int]:
@@ -86,7 +94,7 @@ class Factor:
         """Return the stratum of each row of codes."""
         if not self.by:
             return np.zeros(len(codes), dtype=np.int64)
-        return self.strata[tuple(codes[:, c] for c in self.by)]
+        return self.division.of([codes[:, c] for c in self.by])
 
     @cached_property
     def alias(self) -> AliasTable:
@@ -107,9 +115,10 @@ class Factor:
         places = []
         for name in (here.names[c] for c in self.by):
             found = [here[name].position(value) for value in there[name].categories]
-            places.append([*(at if at >= 0 else here[name].size for at in found), here[name].size])
-        strata = self.strata[np.ix_(*places)] if places else self.strata
-        if (strata[tuple(slice(-1) for _ in places)] < 0).any():
+            known_as = [*(at if at >= 0 else here[name].size for at in found), here[name].size]
+            places.append(np.array(known_as))
+        division = self.division.moved(places)
+        if isinstance(division, ListedDivision) and division.lacks_some():
             raise CategoryError(
                 f"The matrix for {self.name!r} differs by"
                 f" {', '.join(here.names[c] for c in self.by)}, and there is none for some of their"
@@ -121,7 +130,8 @@ class Factor:
             sizes=tuple(map(len, known)),
             P=locked(self.P[:, order[:, None], order]),
             by=tuple(there.index(here.names[c]) for c in self.by),
-            strata=locked(strata),
+            division=division,
+            margin=None if self.margin is None else locked(self.margin[:, order]),
         )
 
     def meets(self, other: Factor) -> bool:
@@ -179,9 +189,9 @@ def _joined(first: Sequence[Factor], second: Sequence[Factor], space: KeySpace) 
     # The stratum of every factor for each combination outside and each cell inside.
     strata = [
         np.broadcast_to(
-            one.strata[
-                tuple(cells[None, :, c] if c in columns else outside[:, None, c] for c in one.by)
-            ],
+            one.division.of(
+                [cells[None, :, c] if c in columns else outside[:, None, c] for c in one.by]
+            ),
             (len(outside), len(cells)),
         )
         for one in both
@@ -195,7 +205,7 @@ def _joined(first: Sequence[Factor], second: Sequence[Factor], space: KeySpace) 
         P.append(_dense(first, before, cells, columns) @ _dense(second, after, cells, columns))
     number = np.where(unknown, -1, np.cumsum(~unknown) - 1)
     shaped = number[kind.reshape(-1)].reshape(around)
-    return Factor(title, columns, sizes, locked(np.stack(P)), by, locked(shaped))
+    return Factor(title, columns, sizes, locked(np.stack(P)), by, ListedDivision(locked(shaped)))
 
 
 def _dense(

@@ -109,19 +109,23 @@ class Grid:
 
     def spread(self, table: Array, *, power: int = 1) -> Array:
         """Return `sum over k of table_k M_jk**power` for each released cell j."""
-        return self._along_axes(table, lambda P: P**power)
+        return self._along_axes(table, lambda moved, P: moved.T @ P**power)
+
+    def largest(self, table: Array) -> Array:
+        """Return `max over k of table_k M_jk` for each released cell j: (max, times) for (plus, times)."""
+        return self._along_axes(table, _largest_products)
 
     def trace_back(self, table: Array) -> Array:
         """Return `sum over j of table_j M_jk` for each true cell k."""
-        return self._along_axes(table, np.transpose)
+        return self._along_axes(table, lambda moved, P: moved.T @ P.T)
 
-    def _along_axes(self, table: Array, change: Callable[[Array], Array]) -> Array:
+    def _along_axes(self, table: Array, applied: Callable[[Array, Array], Array]) -> Array:
         result = np.empty_like(table)
         for matrices, columns in self.groups:
             moved = table[:, columns]
             for P in matrices:
                 # The first axis is worked on and goes to the back: the next comes to the front.
-                moved = moved.reshape(len(P), -1).T @ change(P)
+                moved = applied(moved.reshape(len(P), -1), P)
             result[:, columns] = moved.reshape(len(columns), -1).T if matrices else moved
         return result
 
@@ -134,6 +138,41 @@ class Grid:
             one = factor.P[factor.stratum(examples), :, released]
             chance = (chance[:, :, None] * one[:, None, :]).reshape(len(chance), -1)
         return chance
+
+    def likeliest_rows(self, targets: slice, number: int) -> tuple[NDArray[np.int64], Array]:
+        """Return the rows k with the largest M_jk of some targets j, and these M_jk: so many at most.
+
+        The largest products of several factors are among the products of the largest of each.
+        """
+        factors = self.mechanism.factors
+        cells = np.unravel_index(self.row[targets], [f.size for f in factors])
+        examples = self.examples[self.column[targets]]
+        row = np.zeros((len(examples), 1), dtype=np.int64)
+        chance = np.ones((len(examples), 1))
+        for factor, released in zip(factors, cells, strict=True):
+            one = factor.P[factor.stratum(examples), :, released]
+            row = (row[:, :, None] * factor.size + np.arange(factor.size)).reshape(len(row), -1)
+            chance = (chance[:, :, None] * one[:, None, :]).reshape(len(chance), -1)
+            if chance.shape[1] > number:
+                best = np.argpartition(-chance, number - 1, axis=1)[:, :number]
+                row = np.take_along_axis(row, best, axis=1)
+                chance = np.take_along_axis(chance, best, axis=1)
+        return row, chance
+
+
+def _largest_products(moved: Array, P: Array) -> Array:
+    """Return `max over k of moved[k, rest] P[k, j]` as [rest, j].
+
+    Rows with the least P[k, j] of a column need not be told apart: where P[k, j] is larger, so is
+    the product. Most matrices have one P for all moves to a category.
+    """
+    found, product = np.empty((P.shape[1], moved.shape[1])), np.empty(moved.shape[1])
+    largest = moved.max(axis=0)
+    for column, best in zip(P.T, found, strict=True):
+        np.multiply(largest, column.min(), out=best)
+        for k in np.flatnonzero(column > column.min()):
+            np.maximum(best, np.multiply(moved[k], column[k], out=product), out=best)
+    return found.T
 
 
 def _row(mechanism: Mechanism, codes: Codes) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskmeter.checks import locked
 from maskmeter.data.keys import Codes, KeySpace, combined
+from maskmeter.mechanism.division import ListedDivision
 from maskmeter.mechanism.factor import Factor
 from maskmeter.types import Array, Integers
 
@@ -63,4 +64,5 @@ def grouped_factor(
     if around:  # categories that the keys lack
         P = np.concatenate([P, P.mean(axis=0, keepdims=True)])
     own = tuple(sizes[len(factor.by) :])
-    return Factor(factor.name, factor.columns, own, locked(P), factor.by, locked(strata))
+    division = ListedDivision(locked(strata))
+    return Factor(factor.name, factor.columns, own, locked(P), factor.by, division)

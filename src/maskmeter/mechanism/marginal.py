@@ -10,6 +10,7 @@ import numpy as np
 
 from maskmeter.checks import locked
 from maskmeter.data.keys import Codes, KeySpace, combined
+from maskmeter.mechanism.division import ListedDivision
 from maskmeter.mechanism.factor import Factor
 from maskmeter.types import Array, Integers
 
@@ -42,7 +43,11 @@ def marginal_factors(
             moved, by = (tuple(place[c] for c in part) for part in (one.columns, one.by))
             kept.append(replace(one, columns=moved, by=by))
         elif set(one.columns) & set(columns):
-            hidden.append(_KnownPart.of(one, place, known.true))
+            mixed = _mixed(one, place)
+            if mixed is None:
+                hidden.append(_KnownPart.of(one, place, known.true))
+            else:
+                kept.append(mixed)
     changed = {c for one in factors for c in one.columns}
     seen = _Seen(
         space.project(names),
@@ -50,6 +55,31 @@ def marginal_factors(
         tuple(place[c] for c in columns if c not in changed),
     )
     return (*kept, *(_averaged(parts, seen) for parts in _sharing(hidden)))
+
+
+def _mixed(factor: Factor, place: Mapping[int, int]) -> Factor | None:
+    """Return a factor whose strata are mixtures to those who know some of its keys, if they are.
+
+    Its rows do not depend on the unknown keys that it changes: any of them will do.
+    """
+    seen = factor.division.seen_by([at for at, c in enumerate(factor.by) if c in place])
+    if seen is None:
+        return None
+    division, mixtures = seen
+    inside = [at for at, c in enumerate(factor.columns) if c in place]
+    sizes = tuple(factor.sizes[at] for at in inside)
+    P = factor.P.reshape(len(factor.P), *factor.sizes, *factor.sizes)
+    hidden = [at for at in range(len(factor.sizes)) if at not in inside]
+    P = P.sum(axis=tuple(1 + len(factor.sizes) + at for at in hidden))
+    P = P.mean(axis=tuple(1 + at for at in hidden)).reshape(len(factor.P), prod(sizes), -1)
+    return Factor(
+        " x ".join(factor.name.split(" x ")[at] for at in inside),
+        tuple(place[factor.columns[at]] for at in inside),
+        sizes,
+        locked(np.einsum("ms,sij->mij", mixtures, P)),
+        tuple(place[c] for c in factor.by if c in place),
+        division,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +185,7 @@ def _averaged(parts: list[_KnownPart], seen: _Seen) -> Factor:
         tuple(seen.space.sizes[c] for c in inside),
         locked(np.concatenate([P, overall[None]]) if by else P),
         by,
-        locked(strata),
+        ListedDivision(locked(strata)),
     )
 
 

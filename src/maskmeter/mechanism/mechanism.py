@@ -124,6 +124,10 @@ class Mechanism:
         factors = marginal_factors(self.factors, self.space, names, records)
         return replace(self, space=self.space.project(names), factors=factors)
 
+    def without_margins(self) -> Mechanism:
+        """Return the same misclassification of records whose exact margins are not known."""
+        return replace(self, factors=tuple(replace(one, margin=None) for one in self.factors))
+
     def coarsened(
         self,
         space: KeySpace,
@@ -156,10 +160,16 @@ class Mechanism:
         return as_kind(move_frame(self), self.frame_kind)
 
     @cached_property
+    def touched(self) -> tuple[str, ...]:
+        """Names of the keys that may be misclassified."""
+        columns = {c for factor in self.factors for c in factor.columns}
+        return tuple(self.space.names[c] for c in sorted(columns))
+
+    @cached_property
     def untouched(self) -> tuple[int, ...]:
         """Positions of the keys that are never misclassified."""
-        touched = {c for factor in self.factors for c in factor.columns}
-        return tuple(c for c in range(len(self.space.keys)) if c not in touched)
+        names = enumerate(self.space.names)
+        return tuple(c for c, name in names if name not in self.touched)
 
     def factor_of(self, name: str) -> Factor:
         """Return the matrices of a key; one that is never misclassified has the identity."""
@@ -227,12 +237,12 @@ def move_frame(mechanism: Mechanism) -> pl.DataFrame:
     """Return a row for each move that can happen: its key, stratum and P[true, released]."""
     rows, space = [], mechanism.space
     for factor in mechanism.factors:
-        names, around = _combinations(space, factor.columns), _combinations(space, factor.by)
-        known = factor.strata[tuple(slice(-1) for _ in factor.by)].ravel()
+        names = _combinations(space, factor.columns)
+        around = [[str(one) for one in space.keys[c].categories] for c in factor.by]
         for stratum, P in enumerate(factor.P):
-            held = [name for name, one in zip(around, known, strict=True) if one == stratum]
+            held = factor.division.described(around, stratum)
             rows += [
-                (factor.name, "; ".join(held), names[true], names[to], float(P[true, to]))
+                (factor.name, held, names[true], names[to], float(P[true, to]))
                 for true, to in zip(*P.nonzero(), strict=True)
             ]
     columns = dict.fromkeys(("key", "stratum", "true", "released"), pl.String)

@@ -15,7 +15,8 @@ from maskmeter.data.table import KeyTable
 from maskmeter.mechanism.factor import Factor
 from maskmeter.mechanism.mechanism import Mechanism
 
-_Block: TypeAlias = tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+Sources: TypeAlias = NDArray[np.int64] | slice
+_Block: TypeAlias = tuple[int, NDArray[np.int64], Sources, NDArray[np.float64]]
 
 _PAIRS_AT_ONCE = 1 << 17  # arrays of a megabyte stay in the processor's cache
 _MANY_SOURCES = 1 << 10  # of a target, on average: then it is worked on alone
@@ -39,7 +40,8 @@ class Pairs:
     """Every released cell with every occupied cell that agrees with it on the untouched keys."""
 
     lookups: list[_Lookup]
-    units: NDArray[np.float64]
+    units: NDArray[np.float64]  # of each source
+    place: NDArray[np.int64]  # of each source: its cell in the population
     first: NDArray[np.int64]  # of each target: its first source
     ends: NDArray[np.int64]  # of each target: the number of pairs up to and with it
     own: NDArray[np.int64]  # the numbers of the pairs in which both cells are the same
@@ -59,7 +61,7 @@ class Pairs:
         starts = np.concatenate([[0], ends[:-1]])
         own = (starts - first + rank[place])[occupied]
         lookups = [_lookup(group, source[order], cells) for group in _fused(mechanism.factors)]
-        return cls(lookups, population.counts[order].astype(np.float64), first, ends, own)
+        return cls(lookups, population.counts[order].astype(np.float64), order, first, ends, own)
 
     @property
     def number(self) -> int:
@@ -77,17 +79,15 @@ class Pairs:
         steps = _STEPS_ALONE if self.alone else _STEPS_PER_PAIR
         return float(self.number) * steps * len(self.lookups)
 
-    def blocks(
-        self,
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield targets, units in the source and probabilities M_jk, 0 for the own cell.
+    def blocks(self) -> Iterator[tuple[NDArray[np.int64], Sources, NDArray[np.float64]]]:
+        """Yield targets, their sources and probabilities M_jk, 0 for the own cell.
 
-        A block has a target for each pair, or one for all.
+        A block has a target for each pair, in ascending order, or one for all.
         """
-        for low, target, units, probability in self._alone() if self.alone else self._together():
+        for low, target, source, probability in self._alone() if self.alone else self._together():
             left, right = np.searchsorted(self.own, (low, low + len(probability)))
             probability[self.own[left:right] - low] = 0
-            yield target, units, probability
+            yield target, source, probability
 
     def _together(self) -> Iterator[_Block]:
         """Yield blocks of pairs one after the other, whatever their targets."""
@@ -102,7 +102,7 @@ class Pairs:
             probability = np.ones(high - low)
             for lookup in self.lookups:
                 probability *= lookup.table[lookup.base[target] + lookup.column[source]]
-            yield low, target, self.units[source], probability
+            yield low, target, source, probability
 
     def _alone(self) -> Iterator[_Block]:
         """Yield blocks of one target each: its sources are neighbours, and nothing is gathered."""
@@ -118,7 +118,7 @@ class Pairs:
                 probability = np.ones(high - low)
                 for row, lookup in zip(rows, self.lookups, strict=True):
                     probability *= row.take(lookup.column[source])
-                yield low, np.array([target]), self.units[source], probability
+                yield low, np.array([target]), source, probability
 
 
 def _fused(factors: tuple[Factor, ...]) -> list[list[Factor]]:
@@ -127,7 +127,7 @@ def _fused(factors: tuple[Factor, ...]) -> list[list[Factor]]:
     for factor in factors:
         for group in groups:
             size = prod(one.size for one in group) * factor.size
-            alike = group[0].by == factor.by and np.array_equal(group[0].strata, factor.strata)
+            alike = group[0].by == factor.by and group[0].division.same(factor.division)
             if alike and size <= _LARGEST_FUSED:
                 group.append(factor)
                 break
