@@ -12,41 +12,60 @@ from math import prod
 HAIR = Fraction(1, 10**40)
 
 
-def unit_matches(released, true, *, misclassify, include):
-    """Return the chance that a unit is sampled and released in one cell, over all its outcomes."""
+def unit_matches(released, true, *, misclassify, include, sampled_by="true"):
+    """Return the chance that a unit is sampled and released in one cell, over all its outcomes.
+
+    It is sampled with the probability of its true cell, or of the one it is recorded in.
+    """
     total = Fraction(0)
     for recorded, chance in misclassify(true).items():
+        share = include(true if sampled_by == "true" else recorded)
         for sampled in (False, True):
-            weight = include(recorded) if sampled else 1 - include(recorded)
             if sampled and recorded == released:
-                total += chance * weight
+                total += chance * (share if sampled else 1 - share)
     return total
 
 
-def identification_risk(released, units, *, misclassify, include):
-    """Return Pr(A = B) of definition (2.3) for a target B whose true cell is `released`.
+def alone(released, units, *, misclassify, include, sampled_by="true"):
+    """Return for each unit the chance that it alone is sampled and released in the cell.
 
     Every pattern of who matches and who does not is gone through; those with exactly one match are
-    kept, and the share in which it is B is the answer. None when no unit has the target's key.
+    kept.
     """
-    if released not in units:
-        return None
-    target = units.index(released)
 
     def almost(cell):  # at the limit pi = 1 two certain matches would leave no pattern at all
         return include(cell) * (1 - HAIR)
 
     chances = [
-        unit_matches(released, true, misclassify=misclassify, include=almost) for true in units
+        unit_matches(released, true, misclassify=misclassify, include=almost, sampled_by=sampled_by)
+        for true in units
     ]
-    alone = [Fraction(0)] * len(units)
+    found = [Fraction(0)] * len(units)
     for pattern in product((False, True), repeat=len(units)):
         if sum(pattern) == 1:
-            alone[pattern.index(True)] = prod(
+            found[pattern.index(True)] = prod(
                 chance if matched else 1 - chance
                 for chance, matched in zip(chances, pattern, strict=True)
             )
-    return float(alone[target] / sum(alone)) if sum(alone) else 0.0
+    return found
+
+
+def identification_risk(released, units, **world):
+    """Return Pr(A = B) of definition (2.3) for a target B whose true cell is `released`.
+
+    The share of the outcomes with exactly one match in which it is B; None when no unit has the
+    target's key.
+    """
+    if released not in units:
+        return None
+    found = alone(released, units, **world)
+    return float(found[units.index(released)] / sum(found)) if sum(found) else 0.0
+
+
+def informed_risk(released, units, **world):
+    """Return the chance that the one record released in a cell is the unit it most likely is."""
+    found = alone(released, units, **world)
+    return float(max(found) / sum(found)) if sum(found) else 0.0
 
 
 def product_of_matrices(matrices, *, sizes):

@@ -113,7 +113,7 @@ def draws():
         for true in range(4):
             here = (codes[:, 1] == sex) & (codes[:, 0] == true)
             counts = np.bincount(release.released.codes[here, 0], minlength=4)
-            row = factor.P[factor.strata[sex], true]
+            row = factor.P[factor.division.of([sex]), true]
             off = row.copy()
             off[true] *= 0.9
             right.append(chisquare(counts, row * counts.sum()).pvalue)

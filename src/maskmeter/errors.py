@@ -179,6 +179,10 @@ class RateWarning(MaskmeterWarning):
     """Fewer records could be changed than the rate asks for."""
 
 
+class SmallMarginWarning(MaskmeterWarning):
+    """Few records exchanged the values of a key: their counts, which are kept, tell much."""
+
+
 class GuessableSeedWarning(MaskmeterWarning):
     """The seed of a release is small enough to be found by trying numbers."""
 
@@ -225,3 +229,7 @@ class SmallWeightWarning(ModelWarning):
 
 class ExhaustedSearchWarning(ModelWarning):
     """The model search stopped before it found a good fit."""
+
+
+class GatheredSourcesWarning(ModelWarning):
+    """Released cells may come from too many true ones to look at each: the risk is a bound."""

@@ -106,7 +106,7 @@ def test_pram_transitions_follow_the_matrix_of_the_release_and_not_one_off_by_a_
     for sex, true in product(range(2), range(4)):
         here = (codes[:, 1] == sex) & (codes[:, 0] == true)
         counts = np.bincount(release.released.codes[here, 0], minlength=4)
-        row = factor.P[factor.strata[sex], true]
+        row = factor.P[factor.division.of([sex]), true]
         off = row.copy()
         off[true] *= 0.9
         off /= off.sum()

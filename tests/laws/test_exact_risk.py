@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import maskmeter as mm
 import oracle
 from maskmeter.errors import without_warnings
-from maskmeter.mechanism import grid, moved_in, pairs, rivals
+from maskmeter.mechanism import Inclusion, grid, moved_in, pairs, rivals
 from maskmeter.mechanism.rivals import largest_move
 from worlds import worlds
 
@@ -35,21 +36,57 @@ def working(how):
         yield
 
 
+@pytest.mark.parametrize("sampled_by", ["true", "recorded"])
 @pytest.mark.parametrize("how", WAYS)
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(world=worlds())
-def test_exact_risk_equals_enumeration_of_the_definition(world, how):
+def test_exact_and_informed_risk_equal_enumeration_of_the_definition(world, how, sampled_by):
     if how == "along the axes":  # which is never chosen when the series would not end
         mechanism = world.errors.on(world.space)
         assume(mechanism.factors and max(world.pi) * largest_move(mechanism) <= 0.9)
+    options = {"misclassification": world.errors, "inclusion": sampled_by}
     with working(how):
-        risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
+        risk = mm.exact_risk(world.sample, world.population, **options)
+        informed = mm.exact_risk(world.sample, world.population, intruder="informed", **options)
 
-    for cell, found in zip(world.cells, risk.by_unique, strict=True):
-        wanted = oracle.identification_risk(
-            cell, world.units, misclassify=world.misclassify, include=world.include
-        )
+    definition = {"misclassify": world.misclassify, "include": world.include}
+    for cell, found, best in zip(world.cells, risk.by_unique, informed.by_unique, strict=True):
+        told = definition | {"sampled_by": sampled_by}
+        wanted = oracle.identification_risk(cell, world.units, **told)
         assert found == pytest.approx(wanted or 0.0, abs=1e-12, rel=1e-12)
+        wanted = oracle.informed_risk(cell, world.units, **told)
+        assert best == pytest.approx(wanted, abs=1e-12, rel=1e-12)
+
+
+@settings(max_examples=300)
+@given(worlds(most_units=12))
+def test_an_informed_intruder_is_never_worse_off_than_one_who_matches_exactly(world):
+    errors = {"misclassification": world.errors}
+    risk = mm.exact_risk(world.sample, world.population, **errors)
+    informed = mm.exact_risk(world.sample, world.population, intruder="informed", **errors)
+
+    assert np.all(informed.by_unique >= risk.by_unique * (1 - 1e-12))
+    assert np.all(informed.by_unique <= 1 + 1e-12)
+    assert informed.largest == informed.by_unique.max(initial=0.0)  # no cell is shared here
+
+
+@settings(max_examples=300)
+@given(worlds(most_units=12), st.sampled_from([0.05, 0.6]))
+def test_with_one_misclassified_key_it_never_pays_to_ignore_it(world, fraction):
+    """Whoever ignores the key names one of all people with the other keys; pi is the same for all."""
+    assume(world.matrices and len(world.sizes) > 1)
+    key = next(iter(world.matrices))
+    world = replace(world, matrices={key: world.matrices[key]})
+    others = [c for c in range(len(world.sizes)) if c != key]
+    sample = mm.Microdata(world.space, np.array(world.cells), fraction=fraction)
+    informed = mm.exact_risk(
+        sample, world.population, misclassification=world.errors, intruder="informed"
+    )
+    people = world.population.project([world.names[c] for c in others])
+    alike = people.lookup(np.array(world.cells)[:, others])
+    reached = informed.by_unique > 0  # nobody can be released in the others
+
+    assert np.all(informed.by_unique[reached] * alike[reached] >= 1 - 1e-12)
 
 
 @settings(max_examples=100)
@@ -64,7 +101,11 @@ def test_in_sample_risk_equals_the_definition_on_the_sample_itself(world):
     for record, found in zip(risk.records, risk.by_unique, strict=True):
         cell = tuple(int(code) for code in drawn[record])
         wanted = oracle.identification_risk(
-            cell, world.units, misclassify=world.misclassify, include=lambda _: 1
+            cell,
+            world.units,
+            misclassify=world.misclassify,
+            include=lambda _: 1,
+            sampled_by="true",
         )
         assert found == pytest.approx(wanted or 0.0, abs=1e-12, rel=1e-12)
 
@@ -169,11 +210,22 @@ def test_sums_over_true_cells_equal_those_of_the_full_matrix(seed, how):
     mechanism, pi = errors.on(space), rng.choice([0.01, 0.3, 0.85], space.size)
     true, released = np.divmod(np.arange(space.size**2), space.size)
     P = mechanism.prob(true=every[true], released=every[released]).reshape(space.size, -1)
+    stay = P.diagonal().copy()
     np.fill_diagonal(P, 0)
+    of_source = pi[population.cells]
     with working(how):
-        found = rivals(mechanism, population, every, pi=pi)
+        recorded = rivals(mechanism, population, every, pi=Inclusion(pi), likeliest=True)
+        true = rivals(mechanism, population, every, pi=Inclusion(pi, of_source), likeliest=True)
         moved = moved_in(mechanism, population, every)
 
     F = population.lookup(every)
-    assert found.weighted == pytest.approx(F @ (P / (1 - pi * P)), rel=1e-12, abs=1e-12)
+    for found, weight in (
+        (recorded, P / (1 - pi * P)),
+        (true, pi[:, None] * P / (1 - pi[:, None] * P) / pi),
+    ):
+        assert found.weighted == pytest.approx(F @ weight, rel=1e-12, abs=1e-12)
+        wanted = np.where(F[:, None] > 0, weight, 0).max(axis=0)
+        own = np.where(F > 0, stay / (1 - pi * stay), 0)  # it may be among them or not
+        largest = np.maximum(found.likeliest, own)
+        assert largest == pytest.approx(np.maximum(wanted, own), rel=1e-12, abs=1e-12)
     assert moved == pytest.approx(F @ P, rel=1e-12, abs=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import maskmeter as mm
 from maskmeter import errors
 from maskmeter.loglinear import cell_sums, expectations
-from maskmeter.risk import em, estimation, expected, interval
+from maskmeter.risk import em, estimation, expected, gathered, interval
 
 KEYS = ["lad", "sex", "age", "marital"]
 
@@ -114,18 +115,23 @@ def test_methods_agree_with_the_exact_risk(census, population):
         assert total == pytest.approx(exact, rel=0.1)
 
 
-def test_natural_error_is_estimated_as_the_paper_does(sample, model):
+def test_natural_error_is_estimated_by_em_or_as_the_paper_does(sample, model):
     noise = mm.Misclassification({"lad": mm.stay_or_move(11, stay=0.9)})
-    risk = mm.estimate_risk(sample, model, misclassification=noise)
-    traced_risk = mm.estimate_risk(sample, model, misclassification=noise, method="em")
+    options = {"misclassification": noise}
+    risk = mm.estimate_risk(sample, model, **options)
+    informed = mm.estimate_risk(sample, model, intruder="informed", **options)
+    paper = mm.estimate_risk(sample, model, method="paper", **options)
 
-    assert risk.method == "paper"
-    assert risk.total == pytest.approx(0.9 * model.tau2)
-    assert traced_risk.total == pytest.approx(risk.total, rel=0.15)
+    assert (risk.method, informed.intruder) == ("em", "informed")
+    assert paper.total == pytest.approx(0.9 * model.tau2)
+    assert risk.total == pytest.approx(paper.total, rel=0.15)
+    assert np.all(informed.by_record >= risk.by_record)
     with pytest.raises(
-        mm.MaskmeterError, match=r'needs the true keys of the sample.*method="paper" or method="em"'
+        mm.MaskmeterError, match=r'needs the true keys of the sample.*method="em" or method="paper"'
     ):
-        mm.estimate_risk(sample, model, misclassification=noise, method="expected")
+        mm.estimate_risk(sample, model, method="expected", **options)
+    with pytest.raises(mm.MaskmeterError, match=r'"paper" knows no informed intruder.*method="em"'):
+        mm.estimate_risk(sample, model, method="paper", intruder="informed", **options)
 
 
 def test_many_misclassified_keys_are_estimated_too(sample, model, monkeypatch):
@@ -133,16 +139,34 @@ def test_many_misclassified_keys_are_estimated_too(sample, model, monkeypatch):
     noise = mm.Misclassification({k: mm.stay_or_move(n, stay=0.95) for k, n in keys.items()})
     mechanism = noise.on(sample)
     release = mm.Release(sample, sample.with_codes(mechanism.draw(sample.codes, rng=1)), mechanism)
-    wanted = mm.estimate_risk(release, model, interval="none")
+    intruders, methods = ("exact-match", "informed"), ({"model": model}, {"method": "em"})
+    every = [{"intruder": who, "interval": "none", **how} for who in intruders for how in methods]
+    wanted = [mm.estimate_risk(release, **options) for options in every]
     monkeypatch.setattr(expected, "MOST_SOURCES", 100)
-    found = mm.estimate_risk(release, model, interval="none")
+    found = [mm.estimate_risk(release, **options) for options in every]
 
-    assert found.total == pytest.approx(wanted.total, rel=1e-3)
-    with pytest.raises(mm.MaskmeterError, match=r"may come from 1,584 others.*paper"):
-        mm.estimate_risk(release, method="em")
+    for one, other in zip(found, wanted, strict=True):
+        assert one.total == pytest.approx(other.total, rel=2e-3)
     monkeypatch.setattr(estimation, "LARGEST_GRID", 10)
     with pytest.raises(mm.MaskmeterError, match=r"true cells; at most 10 fit in memory.*paper"):
         mm.estimate_risk(release, model)
+
+
+def test_an_informed_risk_that_is_a_bound_says_how_large_its_error_can_be(
+    sample, model, monkeypatch
+):
+    noise = {name: mm.stay_or_move(n, stay=0.2) for name, n in (("lad", 11), ("marital", 6))}
+    mechanism = mm.Misclassification(noise).on(sample)
+    release = mm.Release(sample, sample.with_codes(mechanism.draw(sample.codes, rng=1)), mechanism)
+    options = {"intruder": "informed", "interval": "none"}
+    wanted = mm.estimate_risk(release, model, **options).total
+    monkeypatch.setattr(expected, "MOST_SOURCES", 10)
+    monkeypatch.setattr(gathered, "LISTED", 4)
+    with pytest.warns(errors.GatheredSourcesWarning, match=r"at most \d+\.\d% too large") as told:
+        bound = mm.estimate_risk(release, model, **options).total
+
+    most = float(re.search(r"most ([\d.]+)%", str(told[0].message))[1]) / 100
+    assert bound * (1 - most - 0.001) <= wanted <= bound
 
 
 def test_em_that_does_not_converge_is_used_with_a_caution(release, monkeypatch):
@@ -503,8 +527,8 @@ def test_recording_errors_come_before_those_of_the_release(sample, census):
         wanted
     )
     risk = mm.estimate_risk(release, misclassification=natural)
-    assert risk.method == "paper"
-    assert risk.total < mm.estimate_risk(release, method="paper").total
+    assert risk.method == "em"
+    assert risk.total < mm.estimate_risk(release, method="em").total
     twice = mm.exact_risk(
         release, population, misclassification={"lad": mm.stay_or_move(11, stay=0.9)}
     )

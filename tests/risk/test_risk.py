@@ -154,11 +154,12 @@ def test_approximation_2_7_is_exact_as_the_fraction_tends_to_zero(world):
 
 def test_certain_rivals_leave_risk_only_to_certain_targets():
     one = np.ones(3)
-    rivals = Rivals(weighted=0 * one, certain=np.array([2.0, 2.0, 0.0]))
+    rivals = Rivals(weighted=0 * one, certain=np.array([2.0, 2.0, 0.0]), likeliest=0 * one)
     stay = np.array([1.0, 0.5, 1.0])
-    risk = formulas.match_probability(stay=stay, population=one, rivals=rivals, pi=one)
+    world = {"stay": stay, "population": one, "rivals": rivals, "pi": one}
 
-    assert risk.tolist() == [1 / 3, 0, 1]
+    assert formulas.match_probability(**world).tolist() == [1 / 3, 0, 1]
+    assert formulas.likeliest_probability(**world).tolist() == [1 / 3, 1 / 2, 1]
 
 
 def test_a_population_smaller_than_the_sample_warns():
@@ -287,16 +288,28 @@ class TestRealisedCounts:
         assert risk.uniques == 0
 
 
-def test_inclusion_is_that_of_the_released_cell():
+def test_inclusion_is_that_of_the_true_cell_or_of_the_recorded_one():
     pi = {"a": 0.5, "b": 0.25, "c": 0.125}
     original = mm.Microdata(SPACE, ORIGINAL.codes, fraction=mm.by("lad", pi))
     release = mm.Release(original, original.with_codes(MOVED.codes), ERRORS)
-    risk = mm.exact_risk(release, POPULATION)
+    recorded = mm.exact_risk(release, POPULATION, inclusion="recorded")
 
     # The last unique was moved from a to c among men, F = (1, 5, 4).
     own = 0.8 / (1 - 0.125 * 0.8)
     rival = 0.1 / (1 - 0.125 * 0.1)
-    assert risk.by_unique[2] == pytest.approx(own / (4 * own + 6 * rival), rel=1e-14)
+    assert recorded.by_unique[2] == pytest.approx(own / (4 * own + 6 * rival), rel=1e-14)
+
+    def odds(x):
+        return x / (1 - x)
+
+    true = mm.exact_risk(release, POPULATION)
+    own, of_a, of_b = odds(0.125 * 0.8), odds(0.5 * 0.1), odds(0.25 * 0.1)
+    wanted = own / (4 * own + of_a + 5 * of_b)
+    assert true.by_unique[2] == pytest.approx(wanted, rel=1e-14)
+    with pytest.raises(mm.MaskmeterError, match="`inclusion` must be one of 'true', 'recorded'"):
+        mm.exact_risk(release, POPULATION, inclusion="released")
+    with pytest.raises(mm.MaskmeterError, match="one of 'exact-match', 'informed'"):
+        mm.exact_risk(release, POPULATION, intruder="clever")
 
 
 def test_a_released_file_need_not_repeat_how_it_was_sampled():

@@ -20,6 +20,7 @@ from maskmeter.display import InWords
 from maskmeter.errors import InputError
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted
+from maskmeter.risk.intruder import EXACT_MATCH, Intruder
 from maskmeter.risk.known import approximate
 from maskmeter.risk.result import Risk
 from maskmeter.risk.view import Errors, View
@@ -33,7 +34,7 @@ _MOST_SUBSETS = 2000
 class KeySubset:
     """Some keys, and the risk when an intruder knows just these.
 
-    `risk` is (2.8). `without_error` is the same before protection or, for a file that was not
+    `risk` is (2.8), or that from an informed intruder where one was asked for. `without_error` is the same before protection or, for a file that was not
     protected, as if it had been recorded without error. Both are `estimated` when the population is
     not known. `simple` sums (2.5), and is NaN for estimates. `theta` is the misclassification of
     the experiment, else NaN.
@@ -56,13 +57,15 @@ class KeySubset:
         *,
         without_error: float | None = None,
         theta: float = nan,
+        intruder: Intruder = EXACT_MATCH,
     ) -> KeySubset:
         """Return what an intruder's view of a file comes to; figures that are known are given."""
-        risk = view.risk(interval="none") if risk is None else risk
+        risk = view.risk(intruder=intruder, interval="none") if risk is None else risk
         if without_error is None:
             bare = view.before() if view.release.mechanism.factors else view.without_errors()
             same = not view.mechanism.factors
-            without_error = risk.total if same else bare.risk(interval="none").total
+            bare_risk = risk if same else bare.risk(intruder=intruder, interval="none")
+            without_error = bare_risk.total
         known = view.population is not None
         return cls(
             number=len(view.keys),
@@ -171,6 +174,7 @@ def risk_by_keys(
     *,
     subsets: Subsets = "nested",
     known: str | Sequence[str] | None = None,
+    intruder: Intruder = EXACT_MATCH,
     misclassification: Errors = None,
     progress: Progress | None = None,
 ) -> KeyCurve:
@@ -187,6 +191,8 @@ def risk_by_keys(
     known
         The keys that an intruder may know, in the order in which they are added; by default those
         of the file.
+    intruder
+        As for `mm.exact_risk`.
 
     >>> import maskmeter as mm
     >>> census = mm.synthetic_census(size=50_000)
@@ -198,12 +204,13 @@ def risk_by_keys(
     [0, 0, 64, 352]
     """
     check_choice(subsets, Subsets, name="subsets")
+    check_choice(intruder, Intruder, name="intruder")
     check_progress(progress)
     view = View.of(data, counts=population, errors=misclassification)
     sets = list(_chosen(_ordered(view.keys, known, view.release.truth.space), subsets))
     found = []
     for number, keys in enumerate(sets, start=1):
-        found.append(KeySubset.of(view.through(keys)))
+        found.append(KeySubset.of(view.through(keys), intruder=intruder))
         if progress is not None:
             progress(", ".join(keys), number, len(sets))
     return KeyCurve(tuple(found), frame_kind=data.frame_kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -10,7 +10,13 @@ import numpy as np
 
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
-from maskmeter.errors import Caution, ConvergenceWarning, InputError, MatrixError
+from maskmeter.errors import (
+    Caution,
+    ConvergenceWarning,
+    GatheredSourcesWarning,
+    InputError,
+    MatrixError,
+)
 from maskmeter.loglinear import LogLinear, LogLinearSearch
 from maskmeter.loglinear.cell_sums import population_mean
 from maskmeter.loglinear.expectations import expected_inverse_of
@@ -23,11 +29,15 @@ from maskmeter.risk.cautions import cautions
 from maskmeter.risk.em import fit_originals
 from maskmeter.risk.expected import (
     Sources,
-    expected_risk_given_release,
-    expected_risk_given_sample,
+    informed_given_release,
+    match_given_release,
     one_by_one,
+    risk_given_sample,
 )
+from maskmeter.risk.gathered import LISTED, Gathered, without_gathered
 from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
+from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, InclusionBy, Intruder
+from maskmeter.risk.margins import known_margin, margin_effect
 from maskmeter.risk.result import EstimatedRisk
 from maskmeter.risk.sight import Sight
 from maskmeter.types import Array
@@ -44,20 +54,24 @@ class Bootstrap(NamedTuple):
 
 
 def estimate(
-    sight: Sight,
+    cells: ReleasedCells,
     search: LogLinearSearch,
     *,
-    method: Method,
+    intruder: Intruder = EXACT_MATCH,
     household: str | None = None,
     interval: Bootstrap | Literal["model", "none"] = "model",
 ) -> EstimatedRisk:
     """Return the estimated risk of a file by the models that a search would use."""
-    cells = ReleasedCells(sight, method)
     found = [cells.risk(one.model, one.phi) for one in search.weighted]
-    values = [one.values for one in found]
+    values = [one.of(intruder) for one in found]
     average = np.average(values, axis=0, weights=[one.weight for one in search.weighted])
-    more = () if all(one.converged for one in found) else (_UNSETTLED,)
-    risk = _result(cells, search, average[cells.table.place], household, more)
+    more = [] if all(one.converged for one in found) else [_UNSETTLED]
+    if intruder == INFORMED:
+        more += _gathered(found, cells)
+    by_record = average[cells.table.place]
+    risk = _result(
+        cells, search, by_record, intruder=intruder, household=household, more=tuple(more)
+    )
     if interval == "none":
         return risk
     if not risk.uniques:
@@ -67,11 +81,21 @@ def estimate(
     return risk.with_interval(*_bootstrapped(risk, interval))
 
 
-class CellRisk(NamedTuple):
-    """The risk of every occupied released cell under one model, and whether EM converged."""
+@dataclass(frozen=True, eq=False)
+class CellRisk:
+    """The risk of every occupied released cell under one model, and whether EM converged.
 
-    values: Array
+    `least` is the informed risk without the sources that were gathered, which bounds their error.
+    """
+
+    exact_match: Array
+    informed: Array
     converged: bool = True
+    least: Array | None = None
+
+    def of(self, intruder: Intruder) -> Array:
+        """Return the risk from one intruder."""
+        return self.informed if intruder == INFORMED else self.exact_match
 
 
 _UNSETTLED = Caution(
@@ -79,6 +103,24 @@ _UNSETTLED = Caution(
     "The estimated original counts did not converge. Read the risk as approximate, or use"
     ' method="paper".',
 )
+_NOTICEABLE = 0.01  # of the informed risk: what gathered sources may add to it
+
+
+def _gathered(found: list[CellRisk], cells: ReleasedCells) -> list[Caution]:
+    """Return how far an informed risk may be too large because sources were gathered."""
+    unique = cells.table.records == 1
+    excess = [
+        1 - one.least[unique].sum() / max(float(one.informed[unique].sum()), 1e-300)
+        for one in found
+        if one.least is not None
+    ]
+    if not excess or max(excess) < _NOTICEABLE:
+        return []
+    text = (
+        f"Each released cell may come from {cells.grid.rows:,} others: {LISTED} of them were looked at"
+        f" one by one, and the informed risk is at most {max(excess):.1%} too large because of the rest."
+    )
+    return [Caution(GatheredSourcesWarning, text)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +129,10 @@ class ReleasedCells:
 
     sight: Sight
     method: Method
+    sampled_by: InclusionBy = "true"
+    _kept: dict[tuple[int, float], tuple[LogLinear, CellRisk]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def table(self) -> Observed:
@@ -104,40 +150,85 @@ class ReleasedCells:
         return self.fitted.inclusion(self.table.codes)
 
     def risk(self, model: LogLinear, phi: float) -> CellRisk:
-        """Return the risk of every occupied released cell under one model."""
+        """Return the risk of every occupied released cell under one model, worked out once."""
+        key = id(model), phi
+        if key not in self._kept:
+            # The model is kept too, so that no other one can have its number.
+            self._kept[key] = model, self._capped(self._risk(model, phi))
+        return self._kept[key][1]
+
+    def _capped(self, found: CellRisk) -> CellRisk:
+        """Return risks of which none exceeds one in the number of records that share the cell."""
+        most = 1 / self.table.records
+        exact, informed = (np.minimum(one, most) for one in (found.exact_match, found.informed))
+        # The largest of several chances is no smaller than one of them, but for rounding.
+        return replace(found, exact_match=exact, informed=np.maximum(exact, informed))
+
+    def _risk(self, model: LogLinear, phi: float) -> CellRisk:
         codes, mechanism = self.table.codes, self.sight.mechanism
         if self.method == "paper" or not mechanism.factors:
             count, lam = self.table.records.astype(np.float64), model.population_mean(codes)
             inverse = expected_inverse_of(count, lam, pi=self.pi, phi=phi)
-            return CellRisk(mechanism.stay(codes) * inverse)
+            stay = mechanism.stay(codes)
+            return CellRisk(stay * inverse, stay * inverse)
         if self.method == "expected":
-            sources = self._sources(model.means)
-            return CellRisk(expected_risk_given_sample(sources, pi=self.pi, phi=phi))
-        return self._risk_by_em(model)
+            return self._given_sample(self._sources(model.means), phi)
+        return self._given_release(model)
 
-    def _risk_by_em(self, model: LogLinear) -> CellRisk:
+    def _given_sample(self, sources: Sources, phi: float) -> CellRisk:
+        """Return the risk given the original sample."""
+        exact_match, informed, least = np.zeros((3, len(self.pi)))
+        listed = one_by_one(self.grid)
+        blocks = sources.blocks() if listed else Gathered.of(sources, phi=phi).blocks(phi=phi)
+        for targets, cells, own in blocks:
+            exact_match[targets], informed[targets] = risk_given_sample(cells, own, phi=phi)
+            if not listed:
+                fewer = without_gathered(cells)
+                least[targets] = risk_given_sample(fewer, own, phi=phi).informed
+        informed *= self._margin_effect(sources)
+        return CellRisk(exact_match, informed, least=None if listed else least)
+
+    def _margin_effect(self, sources: Sources) -> Array:
+        """Return by how much the informed risk of each cell grows because a margin is known."""
+        effect, grid = np.ones(len(self.pi)), self.grid
+        factor = known_margin(self.sight.mechanism)
+        if factor is None or factor.margin is None:
+            return effect
+        columns = np.flatnonzero(factor.exchanged[factor.stratum(grid.examples)])
+        count, lam, pi = (one[:, columns] for one in (sources.count, sources.lam, sources.pi))
+        here = factor.exchanged[factor.stratum(self.table.codes)]
+        uniques = np.searchsorted(columns, grid.column[here & (self.table.records == 1)])
+        effect[here] = margin_effect(count.sum(axis=0), pi * lam, (1 - pi) * lam, uniques)
+        return effect
+
+    def _given_release(self, model: LogLinear) -> CellRisk:
         """Return the risk given the released file alone, with Poisson cells."""
-        if not one_by_one(self.grid):
-            raise InputError(
-                f"Each of {len(self.pi):,} released cells may come from {self.grid.rows:,} others,"
-                ' too many to trace back. Use method="paper", or let fewer keys be misclassified.'
-            )
-        unique = self.table.records == 1
+        records = self.table.records.astype(np.float64)
+        unique = records == 1
 
-        def risk(means: FittedMeans) -> Array:
-            return expected_risk_given_release(self._sources(means), pi=self.pi)
+        def match(means: FittedMeans) -> Array:
+            return match_given_release(self._sources(means), records)
 
         means, converged = fit_originals(
-            self.grid, model, lambda means: float(risk(means)[unique].sum())
+            self.grid, model, lambda means: float(match(means)[unique].sum())
         )
-        return CellRisk(risk(means), converged)
+        sources = self._sources(means)
+        informed, least = np.zeros((2, len(records)))
+        listed = one_by_one(self.grid)
+        blocks = sources.blocks() if listed else Gathered.of(sources, phi=0.0).blocks(phi=0.0)
+        for targets, cells, _ in blocks:
+            informed[targets] = informed_given_release(cells)
+            if not listed:
+                least[targets] = informed_given_release(without_gathered(cells))
+        return CellRisk(match(means), informed, converged, None if listed else least)
 
     def _sources(self, means: FittedMeans) -> Sources:
         """Return the true cells behind the released ones, with counts of the fitted file."""
         grid, codes = self.grid, self._grid_codes
         pi = self.fitted.inclusion(codes)
         lam = population_mean(means.at(codes), pi, self.fitted)
-        return Sources(grid, self._counts, grid.table(lam), grid.table(pi))
+        recorded = self.pi if self.sampled_by == "recorded" else None
+        return Sources(grid, self._counts, grid.table(lam), grid.table(pi), recorded)
 
     @cached_property
     def _counts(self) -> Array:
@@ -165,14 +256,19 @@ def fitted_file(sight: Sight, method: Method) -> Microdata:
     return sight.recorded if method == "expected" else sight.released
 
 
-def check_method(sight: Sight, method: Method) -> None:
+def check_method(sight: Sight, method: Method, intruder: Intruder = EXACT_MATCH) -> None:
     """Refuse a method, or a mechanism, that does not suit a file recorded with error."""
+    if method == "paper" and intruder == INFORMED and sight.mechanism.factors:
+        raise InputError(
+            'Method "paper" knows no informed intruder. Use method="expected" where the original is'
+            ' held, or method="em".'
+        )
     if sight.truth is not None:
         return
     if method == "expected":
         raise InputError(
             'Method "expected" needs the true keys of the sample, which are unknown when it was'
-            ' recorded with error. Use method="paper" or method="em".'
+            ' recorded with error. Use method="em" or method="paper".'
         )
     codes = sight.released.codes
     for factor in sight.mechanism.factors:
@@ -189,12 +285,16 @@ def _result(
     cells: ReleasedCells,
     search: LogLinearSearch,
     by_record: Array,
+    *,
+    intruder: Intruder,
     household: str | None,
     more: tuple[Caution, ...],
 ) -> EstimatedRisk:
     sight, method = cells.sight, cells.method
+    told: list[str] = [method] if sight.mechanism.factors else []
+    told += ["informed intruder"] if intruder == INFORMED else []
     return EstimatedRisk(
-        f"Estimated risk ({method})" if sight.mechanism.factors else "Estimated risk",
+        f"Estimated risk ({', '.join(told)})" if told else "Estimated risk",
         sight.released,
         sight.uniques,
         by_record[sight.uniques],
@@ -204,6 +304,7 @@ def _result(
             sight.premise,
             "population counts follow the model",
             "the intruder does not know who is in the sample",
+            ASSUMED[intruder],
         ),
         search=search,
         method=method,
@@ -213,6 +314,7 @@ def _result(
         cautions=(*cautions(search, uniques=len(sight.uniques)), *more),
         household=household,
         unprotected=sight.unprotected,
+        intruder=intruder,
     )
 
 
@@ -228,7 +330,8 @@ def _modelled(risk: EstimatedRisk, cells: ReleasedCells, parts: list[Array]) -> 
     ]
     ends = [t for one, t in totals if one.model is search.nearest and not one.phi]
     if not ends:
-        ends.append(float(cells.risk(search.nearest, 0.0).values[unique].sum()))
+        nearest = cells.risk(search.nearest, 0.0).of(risk.intruder)
+        ends.append(float(nearest[unique].sum()))
     for name in ("A", "B"):
         chosen = [(total, one.weight) for one, total in totals if one.estimate == name]
         if chosen:

@@ -1,16 +1,18 @@
-"""The exact risk (2.4) to expect, given a sample or a released file and a model of the population.
+"""The risk to expect, given a sample or a released file and a model of the population.
 
-With `w_k = M_jk / (1 - pi_j M_jk)` and `rho_k = w_k / w_j`, (2.4) is 1/X for `X = F_j + sum over
-k != j of rho_k F_k`. The mean of an inverse is an integral over a generating function, `E(1/X) =
-integral over u in [0, 1] of E(u^X) du / u`, and E(u^X) is a product over the true cells k. Where
-nobody truly is in cell j there is no target: the outcomes with F_j = 0 are taken out.
+A unit of true cell k has the odds `o_k = x_k / (1 - x_k)`, `x_k = pi_k M_jk`, of being the record
+released in cell j. With `X = sum over k of F_k o_k` the risk from exact matching is `o_j / X` where
+somebody truly is in cell j, and that from an informed intruder `o_k / X` for the likeliest cell k
+that holds anybody. The mean of an inverse is an integral over a generating function, `E(1/X) =
+integral over s > 0 of E(e^(-s X)) ds`, and E(e^(-s X)) is a product over the true cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,72 +22,127 @@ from maskmeter.mechanism import Grid
 from maskmeter.types import Array
 
 _NODES = 32
+_FIRST = -3.2  # where the integral begins, on its own scale: 1e-12 of it is left out
+_LAST = 25.0  # s times the least odds, where it ends
+_UNLIKELY = -28.0  # logarithm of a chance that does not matter
 _AT_ONCE = 1 << 20  # elements of the arrays that are made in one go
 MOST_PAIRS = 20_000_000  # released cells times their sources that are gone through one by one
 MOST_SOURCES = 5_000  # of a released cell
 _TINY = 1e-12
+_NOBODY = 1e-9  # units to expect in a cell that may be left out
 
 Places: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """True cells, a row for each target: rho, sampled units, population mean and inclusion."""
+class Expected(NamedTuple):
+    """The risk of each released cell from an intruder who matches exactly, and an informed one."""
 
-    rho: Array
+    exact_match: Array
+    informed: Array
+
+
+@dataclass(frozen=True)
+class Cells:
+    """True cells, a row for each target: x, sampled units, population mean and inclusion.
+
+    `most` are the odds that a cell counts with when it is the likeliest that holds anybody: its
+    own, or a bound where one cell stands for several.
+    """
+
+    x: Array
     count: Array
     lam: Array
     pi: Array
+    most: Array | None = None
 
-    def at(self, places: Places | tuple[slice, int]) -> _Cells:
-        """Return one cell for each target."""
-        return _Cells(self.rho[places], self.count[places], self.lam[places], self.pi[places])
-
-    def each(self) -> Iterator[_Cells]:
-        """Yield the first cell of every target, then the second, and so on."""
-        return (self.at((slice(None), k)) for k in range(self.rho.shape[1]))
+    @cached_property
+    def odds(self) -> Array:
+        """Odds of each cell. A unit that is there for sure has infinite odds: nearly so will do."""
+        return self.x / np.maximum(1 - self.x, _TINY)
 
     @property
-    def steepness(self) -> Array:
-        """How fast their generating function falls off: rho times the units to expect."""
-        return self.rho * (self.count + (1 - self.pi) * self.lam)
+    def mean(self) -> Array:
+        """Units to expect."""
+        return self.count + (1 - self.pi) * self.lam
 
     def log_generating(self, gap: Array | float, phi: float) -> Array:
         """Return the logarithm of the generating function of the unsampled units at 1 - gap."""
-        lam, pi, count = (a[:, None] for a in (self.lam, self.pi, self.count))
-        return log_generating(gap, lam=lam, pi=pi, phi=phi, count=count)
+        return log_generating(gap, lam=self.lam, pi=self.pi, phi=phi, count=self.count)
+
+    def log_nobody(self, phi: float) -> Array:
+        """Return log Pr(F = 0)."""
+        return np.where(self.count > 0, -np.inf, self.log_generating(1.0, phi))
+
+    def at(self, places: Places) -> Cells:
+        """Return one cell for each target, as a column."""
+        return Cells(*(a[places][:, None] for a in (self.x, self.count, self.lam, self.pi)))
+
+    def likeliest_first(self) -> Cells:
+        """Return the cells of each target in falling order of their odds."""
+        most = self.odds if self.most is None else self.most
+        held = self.mean > _NOBODY  # many cells are as good as empty
+        order = np.argsort(np.where(held, -most, np.inf), axis=1, kind="stable")
+        order = order[:, : int((held & ((self.x > 0) | (most > 0))).sum(axis=1).max(initial=1))]
+        arrays = (self.x, self.count, self.lam, self.pi, most)
+        return Cells(*(np.take_along_axis(one, order, axis=1) for one in arrays))
+
+    def each(self) -> Iterator[tuple[int, Cells]]:
+        """Yield the last cell of every target, then the one before it, and so on."""
+        for k in reversed(range(self.x.shape[1])):
+            arrays = (self.x, self.count, self.lam, self.pi)
+            yield k, Cells(*(one[:, k, None] for one in arrays))
 
 
 @dataclass(frozen=True)
 class Sources:
     """The true cells that released ones may come from, as tables over a grid.
 
-    `count` are units of the sample, by their original or their released cells; `lam` are population
-    means and `pi` inclusion probabilities.
+    `count` are units of the sample, `lam` population means and `pi` inclusion probabilities.
+    `recorded` is the inclusion of the targets, where the sample is drawn by recorded cells.
     """
 
     grid: Grid
     count: Array
     lam: Array
     pi: Array
+    recorded: Array | None = None
 
-    def blocks(self, pi: Array) -> Iterator[tuple[slice, _Cells, Places]]:
-        """Yield targets, their sources and where each target is among these, part after part.
+    def moments(self, table: Array, powers: range) -> Iterator[Array]:
+        """Yield `sum over k of table_k x_k^p` of each target, for each power p."""
+        for p in powers:
+            if self.recorded is None:
+                yield self.grid.at(self.grid.spread(table * self.pi**p, power=p))
+            else:
+                yield self.recorded**p * self.grid.at(self.grid.spread(table, power=p))
 
-        `pi` is the inclusion of the targets. One that is never recorded in its own cell (M_jj = 0)
-        has rho 0 there.
-        """
-        size = max(_AT_ONCE // max(self.grid.rows, _NODES), 1)
-        for start in range(0, len(pi), size):
-            targets = slice(start, min(start + size, len(pi)))
-            chance, columns = self.grid.chances(targets), self.grid.column[targets]
-            own = np.arange(len(columns)), self.grid.row[targets]
-            # A unit that is sampled and recorded there for sure has infinite odds: nearly so will do.
-            w = chance / np.maximum(1 - pi[targets, None] * chance, _TINY)
-            w_own = w[own][:, None]
-            rho = np.divide(w, w_own, out=np.zeros_like(w), where=w_own > 0)
-            tables = (table[:, columns].T for table in (self.count, self.lam, self.pi))
-            yield targets, _Cells(rho, *tables), own
+    def chosen(self, targets: slice, chance: Array, rows: NDArray[np.int64] | None = None) -> Cells:
+        """Return cells of some targets with their M_jk: those of some rows of the grid, or all."""
+        columns = self.grid.column[targets, None]
+        at = (np.arange(self.grid.rows) if rows is None else rows, columns)
+        pi = self.pi[at]
+        share = pi if self.recorded is None else self.recorded[targets, None]
+        return Cells(share * chance, self.count[at], self.lam[at], pi)
+
+    def blocks(self) -> Iterator[tuple[slice, Cells, Places]]:
+        """Yield targets, their sources and where each target is among these, part after part."""
+        for targets in parts(len(self.grid.row), max(self.grid.rows, _NODES)):
+            own = self.grid.row[targets]
+            cells = self.chosen(targets, self.grid.chances(targets))
+            yield targets, cells, (np.arange(len(own)), own)
+
+    @property
+    def own(self) -> Cells:
+        """The own cell of each target."""
+        grid = self.grid
+        count, lam, pi = (grid.at(one) for one in (self.count, self.lam, self.pi))
+        share = pi if self.recorded is None else self.recorded
+        return Cells(share * grid.stay, count, lam, pi)
+
+
+def parts(number: int, size: int) -> Iterator[slice]:
+    """Yield so many targets as can be worked on in one go, when each takes arrays of some size."""
+    step = max(_AT_ONCE // size, 1)
+    return (slice(start, min(start + step, number)) for start in range(0, number, step))
 
 
 def one_by_one(grid: Grid) -> bool:
@@ -93,128 +150,98 @@ def one_by_one(grid: Grid) -> bool:
     return grid.rows <= MOST_SOURCES and len(grid.row) * grid.rows <= MOST_PAIRS
 
 
-def expected_risk_given_sample(sources: Sources, *, pi: Array, phi: float) -> Array:
-    """Return E[(2.4) given the original sample] of each target; `pi` is the targets' inclusion.
+def risk_given_sample(cells: Cells, own: Places, *, phi: float) -> Expected:
+    """Return E(risk) where F_k = f_k + unsampled units, given the sampled units f of every cell."""
+    ranked = cells.likeliest_first()
+    s, weight = _nodes(ranked, cells.at(own), phi)
+    informed, everybody = _integrand(ranked, s, phi)
+    # E(1(F_j > 0) e^(-s X)): the outcomes in which nobody is in cell j are taken out.
+    here = cells.at(own)
+    present = -np.expm1(here.log_nobody(phi) - _log_transform(here, s, phi))
+    exact_match = here.odds[:, 0] * (everybody * present * weight).sum(axis=1)
+    return Expected(exact_match, (informed * weight).sum(axis=1))
 
-    Sources are gone through one by one while that is affordable; else those of a target are
-    gathered in two Poisson cells with the same first four moments of M_jk.
+
+def _integrand(
+    ranked: Cells, s: Array, phi: float, origin: Array | None = None
+) -> tuple[Array, Array]:
+    """Return E(o e^(-s X)) for the largest odds o of a cell that holds anybody, and E(e^(-s X)).
+
+    `sum_i o_i [prod over k < i of Pr(F_k = 0)] [G_i(s) - Pr(F_i = 0)] prod over k > i of G_k(s)`,
+    `G_k(s) = E(e^(-s o_k F_k))`, cells in falling order of their odds. Where one more unit is known
+    to be there, which comes from cell k with the chances `origin`, the likeliest cell is its own or
+    one before it that holds anybody else.
     """
-    grid = sources.grid
-    if not one_by_one(grid):
-        stays = (grid.stay > 0).astype(np.float64)
-        own = _Cells(stays, *(grid.at(t) for t in (sources.count, sources.lam, sources.pi)))
-        return _given_sample(own, _two_cells(sources, pi=pi, phi=phi), phi=phi, phi_others=0.0)
-    risk = np.zeros(len(grid.row))
-    for targets, cells, place in sources.blocks(pi):
-        own = cells.at(place)
-        cells.rho[place] = 0
-        risk[targets] = _given_sample(own, cells, phi=phi, phi_others=phi)
-    return risk
+    nobody = ranked.log_nobody(phi)
+    before = np.cumsum(np.pad(nobody, ((0, 0), (1, 0)))[:, :-1], axis=1)
+    total, behind = np.zeros_like(s), np.ones_like(s)
+    elsewhere = np.ones_like(s) if origin is None else np.zeros_like(s)
+    most = ranked.odds if ranked.most is None else ranked.most
+    for k, cell in ranked.each():
+        there = np.exp(_log_transform(cell, s, phi))
+        found = (there - np.exp(nobody[:, k, None])) * elsewhere
+        if origin is not None:
+            from_here = origin[:, k, None] * np.exp(-s * cell.odds)
+            found += from_here * there
+            elsewhere += from_here
+        total += (most[:, k] * np.exp(before[:, k]))[:, None] * found * behind
+        behind *= there
+    return total, behind
 
 
-def _given_sample(own: _Cells, others: _Cells, *, phi: float, phi_others: float) -> Array:
-    """Return E(1/X) where F_j > 0, given the sampled units f of every cell.
+def _log_transform(cell: Cells, s: Array, phi: float) -> Array:
+    """Return log E(e^(-s o F)) of one cell for each target."""
+    reach = s * cell.odds
+    return cell.log_generating(-np.expm1(-reach), phi) - reach * cell.count
 
-    `integral of [u^f_j Q_j(u) - 1(f_j = 0) Q_j(0)] prod over k of u^(rho_k f_k) Q_k(u^rho_k) du / u`,
-    where Q generates the unsampled units of a cell.
+
+def _nodes(ranked: Cells, own: Cells, phi: float) -> tuple[Array, Array]:
+    """Return values of s and weights for integrals of e^(-s X), whatever X may be.
+
+    The trapezoidal rule in y, `s = e^(y - e^-y) / scale`: it is exact to 1e-7 for every X between
+    the least odds that matter, below which X never is, and several times its mean.
     """
-    gap, weight = nodes(own.steepness + others.steepness.sum(axis=1), _NODES)
-    log_u = np.log1p(-gap)
-    logs = (others.rho * others.count).sum(axis=1)[:, None] * log_u
-    for cell in others.each():
-        logs += cell.log_generating(1 - np.exp(cell.rho[:, None] * log_u), phi_others)
-    f = own.count[:, None]
-    there = np.exp(f * log_u + own.log_generating(gap, phi))
-    nobody = np.where(f == 0, np.exp(own.log_generating(1.0, phi)), 0)
-    value = (np.exp(logs) * (there - nobody) / (1 - gap) * weight).sum(axis=1)
-    return np.where(own.rho > 0, value, 0)
+    before = np.cumsum(np.pad(ranked.log_nobody(phi), ((0, 0), (1, 0)))[:, :-1], axis=1)
+    matter = (before > _UNLIKELY) & (ranked.x > 0)
+    least = np.where(matter, ranked.odds, np.inf).min(axis=1)
+    least = np.minimum(least, np.where(own.odds > 0, own.odds, np.inf)[:, 0])
+    least = np.where(np.isfinite(least), least, 1.0)
+    scale = np.maximum((ranked.odds * ranked.mean).sum(axis=1), least)
+    step = (np.log(_LAST * scale / least) - _FIRST) / (_NODES - 1)
+    y = _FIRST + step[:, None] * np.arange(_NODES)
+    s = np.exp(y - np.exp(-y)) / scale[:, None]
+    return s, step[:, None] * s * (1 + np.exp(-y))
 
 
-def _two_cells(sources: Sources, *, pi: Array, phi: float) -> _Cells:
-    """Return three cells that stand for all other sources: two for their unsampled units.
+def match_given_release(sources: Sources, released: Array) -> Array:
+    """Return E(risk of exact matching), given the released counts alone, with Poisson cells.
 
-    Two-point Gauss quadrature in M_jk: the points and their units have the moments
-    `sum over k != j of a_k M_jk^p`, p = 1 to 4, where a_k are the unsampled units to expect. The
-    third cell holds one sampled unit, whose rho is that of all of them: `sum over k != j of f_k
-    M_jk / (1 - pi_j M_jk)` by its series in pi_j M_jk.
+    A record in a released cell of m comes from its own cell with the chance `q = lam_j x_j / sum_k
+    lam_k x_k`, and its risk is `q integral over t in [0, 1] of (1 - q (1 - t))^(m - 1) e^(-lam_j
+    (1 - x_j) (1 - t))`.
     """
-    grid, stay = sources.grid, sources.grid.stay
-    lam, count = sources.lam, sources.count
-    unsampled = -log_generating(_TINY, lam=lam, pi=sources.pi, phi=phi, count=count) / _TINY
-
-    def moments(table: Array) -> list[Array]:
-        own = grid.at(table)
-        spread = (grid.at(grid.spread(table, power=p)) - own * stay**p for p in range(1, 5))
-        return [np.maximum(moment, 0) for moment in spread]
-
-    points, units = _two_points(*moments(unsampled))
-    w = points / np.maximum(1 - pi[:, None] * points, _TINY)
-    w_sampled = np.sum([pi**p * moment for p, moment in enumerate(moments(count))], axis=0)
-    w_own = (stay / np.maximum(1 - pi * stay, _TINY))[:, None]
-    rho = np.column_stack([w, w_sampled])
-    rho = np.divide(rho, w_own, out=np.zeros_like(rho), where=w_own > 0)
-    none = np.zeros(len(stay))
-    lam, count = np.column_stack([units, none]), np.column_stack([none, none, none + 1])
-    return _Cells(rho, count, lam, np.zeros_like(lam))
+    own = sources.own
+    (arrivals,) = sources.moments(sources.lam, range(1, 2))
+    q = np.divide(own.lam * own.x, arrivals, out=np.zeros_like(arrivals), where=arrivals > 0)
+    others = own.lam * (1 - own.x)
+    gap, weight = nodes(others + q * (released - 1))
+    logs = (released - 1)[:, None] * np.log1p(-q[:, None] * gap) - others[:, None] * gap
+    return np.asarray(q * (np.exp(logs) * weight).sum(axis=1))
 
 
-def _two_points(s1: Array, s2: Array, s3: Array, s4: Array) -> tuple[Array, Array]:
-    """Return two points x and units a with `sum of a x^p` equal to the given moments, p = 1 to 4.
+def informed_given_release(cells: Cells) -> Array:
+    """Return E(risk from an informed intruder), given that one record was released in the cell.
 
-    The points are the roots of `x^2 + linear x + constant`, orthogonal to 1 and x.
+    It comes from cell k with a chance in proportion to lam_k x_k; the other units of a cell, which
+    were not released there, are Poisson with mean lam_k (1 - x_k).
     """
-    det = s1 * s3 - s2**2
-    flat = det <= 1e-9 * s1 * s3  # one point holds everything
-    safe = np.where(flat, 1, det)
-    linear, constant = (s2 * s3 - s1 * s4) / safe, (s2 * s4 - s3**2) / safe
-    root = np.sqrt(np.maximum(linear**2 / 4 - constant, 0))
-    mean = np.divide(s2, s1, out=np.zeros_like(s1), where=s1 > 0)
-    low = np.where(flat, mean, np.clip(-linear / 2 - root, 1e-300, 1))
-    high = np.where(flat, mean, np.clip(-linear / 2 + root, 1e-300, 1))
-    upper = np.divide(s2 - low * s1, high - low, out=np.zeros_like(s1), where=high > low)
-    mass, points = np.column_stack([s1 - upper, upper]), np.column_stack([low, high])
-    return points, np.divide(mass, points, out=np.zeros_like(mass), where=points > 0)
-
-
-def expected_risk_given_release(sources: Sources, *, pi: Array) -> Array:
-    """Return E[(2.4) given the released counts alone] of each target, with Poisson cells.
-
-    A released record of cell j comes from k with probability q_k, in proportion to M_jk times the
-    sample mean mu_k. Records of other released cells are taken as Poisson, with the expected
-    number that comes from k.
-    """
-    grid, mu = sources.grid, sources.pi * sources.lam
-    units = expected_originals(grid, sources.count, mu)
-    released, origin = grid.at(sources.count), grid.at(grid.spread(mu))
-    risk = np.zeros(len(grid.row))
-    for targets, cells, own in replace(sources, count=units).blocks(pi):
-        q = grid.chances(targets) * mu[:, grid.column[targets]].T / origin[targets, None]
-        here = released[targets, None]
-        others = (1 - cells.pi) * cells.lam + np.maximum(cells.count - here * q, 0)
-        risk[targets] = _given_release(cells.rho, others, q, own=own, released=here)
-    return risk
-
-
-def _given_release(rho: Array, others: Array, q: Array, *, own: Places, released: Array) -> Array:
-    """Return E(1/X) where F_j > 0, given m released records of cell j.
-
-    `integral of [(G(u) + q_j u)^m e^(-a_j (1 - u)) - G(u)^m e^(-a_j)] prod over k != j of
-    e^(-a_k (1 - u^rho_k)) du / u`, with `G(u) = sum over k != j of q_k u^rho_k`, where a are the
-    means of the `others`: units that are unsampled or released elsewhere.
-    """
-    gap, weight = nodes((rho * (others + released * q)).sum(axis=1), _NODES)
-    log_u = np.log1p(-gap)
-    a, stayed = others[own][:, None], q[own][:, None] * (1 - gap)
-    others[own], q[own] = 0, 0
-    logs, elsewhere = np.zeros_like(gap), np.zeros_like(gap)
-    for k in range(rho.shape[1]):
-        power = np.exp(rho[:, k, None] * log_u)
-        logs -= others[:, k, None] * (1 - power)
-        elsewhere += q[:, k, None] * power
-    there = (elsewhere + stayed) ** released * np.exp(-a * gap)
-    nobody = elsewhere**released * np.exp(-a)
-    value = (np.exp(logs) * (there - nobody) / (1 - gap) * weight).sum(axis=1)
-    return np.where(rho[own] > 0, value, 0)
+    ranked = cells.likeliest_first()
+    weights = ranked.lam * ranked.x
+    origin = weights / np.maximum(weights.sum(axis=1, keepdims=True), _TINY)
+    none = np.zeros_like(ranked.x)
+    others = Cells(ranked.x, none, ranked.lam * (1 - ranked.x), none, ranked.most)
+    s, weight = _nodes(others, Cells(*np.zeros((4, len(none), 1))), 0.0)
+    return np.asarray((_integrand(others, s, 0.0, origin)[0] * weight).sum(axis=1))
 
 
 def expected_originals(grid: Grid, released: Array, means: Array) -> Array:

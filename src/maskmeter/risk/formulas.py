@@ -39,15 +39,31 @@ def no_target_no_risk(risk: Array, population: Array) -> Array:
 def match_probability(*, stay: Array, population: Array, rivals: Rivals, pi: Array) -> Array:
     """Return Pr(A = B) for a unique match, eq. (2.4).
 
-    `[M_jj / (1 - pi_j M_jj)] / sum_k F_k M_jk / (1 - pi_j M_jk)`, with numerator and denominator
-    multiplied by (1 - pi_j M_jj) so that the limit pi_j M_jj = 1 needs no case of its own. A rival
-    that is released in j for sure leaves no chance to a unit that is not; between units that all
-    are, the match is right in one case of their number.
+    `[M_jj / (1 - pi_j M_jj)] / sum_k F_k M_jk / (1 - pi_j M_jk)` or, where inclusion goes by the
+    true cell, `o_jj / sum_k F_k o_jk` with `o_jk = pi_k M_jk / (1 - pi_k M_jk)`. Numerator and
+    denominator are multiplied by (1 - pi_j M_jj) so that the limit pi_j M_jj = 1 needs no case of
+    its own. A rival that is released in j for sure leaves no chance to a unit that is not; between
+    units that all are, the match is right in one case of their number.
     """
     missed = 1 - pi * stay
     risk = ratio(stay, population * stay + missed * rivals.weighted)
     among_certain = ratio((missed <= 0).astype(float), population + rivals.certain)
     return np.where(rivals.certain > 0, among_certain, risk)
+
+
+def likeliest_probability(*, stay: Array, population: Array, rivals: Rivals, pi: Array) -> Array:
+    """Return the chance that a unique record is the person it most likely is.
+
+    `max over k with F_k >= 1 of o_jk / sum_l F_l o_jl`, `o_jk = pi_k M_jk / (1 - pi_k M_jk)`: the
+    risk from an intruder who knows the matrix. Units that are released in j for sure, the own
+    cell's among them, leave no chance to any other.
+    """
+    missed = 1 - pi * stay
+    own = ratio(stay, missed)
+    certain = rivals.certain + np.where(missed <= 0, population, 0.0)
+    best = np.maximum(np.where(population > 0, own, 0.0), rivals.likeliest)
+    risk = ratio(best, population * own + rivals.weighted)
+    return np.where(certain > 0, ratio(np.ones_like(certain), certain), risk)
 
 
 def simple_match_probability(*, stay: Array, released: Array) -> Array:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskmeter.data.table import KeyTable
 from maskmeter.errors import Caution, NegativeRiskWarning, PopulationMismatchWarning
+from maskmeter.mechanism import Inclusion, likeliest_sources, rivals
 from maskmeter.plurals import counted, plural
 from maskmeter.risk import formulas
+from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.population import Uniques, unsampled
 from maskmeter.risk.result import Risk
 from maskmeter.risk.sight import Sight
 from maskmeter.streams import RandomSource
-from maskmeter.types import Array
+from maskmeter.types import Array, Integers
 
 Formula = Literal["2.5", "2.6", "2.6 released", "2.7"]
 InSampleFormula = Literal["2.2", "2.4"]
@@ -24,20 +28,82 @@ ReleasedCounts = Literal["expected", "realised"]
 _BY_RELEASED_COUNTS = ("2.5", "2.6 released")  # no F_j in them
 
 
-def exact(uniques: Uniques) -> Risk:
-    """Return the probability that a unique match is right, eq. (2.4)."""
-    pi = uniques.pi
-    values = formulas.match_probability(
-        stay=uniques.stay, population=uniques.own, rivals=uniques.rivals(pi), pi=pi
-    )
+def exact(uniques: Uniques, intruder: Intruder = EXACT_MATCH) -> Risk:
+    """Return the risk of each sample unique when the population is known.
+
+    (2.4) for an intruder who matches exactly; the chance of the likeliest person for one who knows
+    the method.
+    """
+    informed = intruder == INFORMED
+    values = _match(uniques, intruder)
     return _risk(
         uniques,
-        "Exact risk (2.4)",
-        formulas.no_target_no_risk(values, uniques.own),
+        "Exact risk, informed intruder" if informed else "Exact risk (2.4)",
+        values,
         "population counts known",
         "the intruder does not know who is in the sample",
+        ASSUMED[intruder],
+        ruled=not informed,
         cautions=tuple(_short(uniques)),
+        intruder=intruder,
+        shared=lambda: _shared(uniques, intruder),
     )
+
+
+def _match(uniques: Uniques, intruder: Intruder) -> Array:
+    """Return the chance that the match of each cell is right."""
+    informed = intruder == INFORMED and bool(uniques.mechanism.factors)
+    found = uniques.rivals(likeliest=informed)
+    equation = formulas.likeliest_probability if informed else formulas.match_probability
+    values = equation(stay=uniques.stay, population=uniques.own, rivals=found, pi=uniques.pi)
+    if not informed:
+        return formulas.no_target_no_risk(values, uniques.own)
+    if uniques.exchanged is not None:
+        here, by_margin = uniques.exchanged.risk(uniques.cells)
+        values[here] = by_margin
+    return values
+
+
+def likeliest_people(uniques: Uniques, among: NDArray[np.bool_]) -> tuple[Integers, Array]:
+    """Return whom an informed intruder names for each sample unique, and the chance that he is right.
+
+    `among` says of which population cells he knows somebody. A place among these cells, and the
+    chance of one of its people; -1 and 0 where nobody he knows can be the record.
+    """
+    mechanism, counts, cells = uniques.mechanism, uniques.counts, uniques.cells
+    place = likeliest_sources(mechanism, counts, cells, pi=uniques.inclusion, among=among)
+    found, own = uniques.rivals(), uniques.own
+    sources = uniques.inclusion.sources
+    share = uniques.pi if sources is None else sources[place]
+    x = share * mechanism.prob(released=cells, true=counts.codes[place])
+    missed = 1 - uniques.pi * uniques.stay
+    certain = found.certain + np.where(missed <= 0, own, 0.0)
+    weight = formulas.ratio(x, (1 - x) * uniques.pi)  # odds over the target's pi, as all weights
+    total = own * formulas.ratio(uniques.stay, missed) + found.weighted
+    chance = np.where(
+        certain > 0,
+        formulas.ratio(np.asarray(x >= 1, np.float64), certain),
+        formulas.ratio(weight, total),
+    )
+    chance = np.where(place >= 0, chance, 0.0)
+    if uniques.exchanged is not None:
+        here, by_margin, known = uniques.exchanged.likeliest(cells, among)
+        place[here], chance[here] = by_margin, known
+    return place, chance
+
+
+def _shared(uniques: Uniques, intruder: Intruder) -> float:
+    """Return the largest risk of a record that shares its cell with others.
+
+    The same equation at its cell, and at most one in the number of records there.
+    """
+    sight = uniques.sight
+    table = KeyTable.of(sight.released.space, sight.released.codes)
+    several = table.counts > 1
+    if not several.any():
+        return 0.0
+    cells = replace(uniques, sight=sight.at(table.codes[several]))
+    return float(np.minimum(_match(cells, intruder), 1 / table.counts[several]).max())
 
 
 def approximate(
@@ -86,9 +152,8 @@ def in_sample(sight: Sight, formula: InSampleFormula) -> Risk:
         )
     else:
         one = np.ones(len(own))
-        values = formulas.match_probability(
-            stay=stay, population=own, rivals=uniques.rivals(one), pi=one
-        )
+        found = rivals(uniques.mechanism, uniques.counts, uniques.cells, pi=Inclusion(one))
+        values = formulas.match_probability(stay=stay, population=own, rivals=found, pi=one)
     return _risk(
         uniques,
         f"Risk to a target known to be in the sample ({formula})",
@@ -105,6 +170,8 @@ def _risk(
     *assumptions: str,
     ruled: bool = True,
     cautions: tuple[Caution, ...] = (),
+    intruder: Intruder = EXACT_MATCH,
+    shared: Callable[[], float] | None = None,
 ) -> Risk:
     """Return the result of a measure; `ruled` says that no target meant no risk."""
     sight = uniques.sight
@@ -118,6 +185,8 @@ def _risk(
         assumptions=(sight.premise, *assumptions),
         unprotected=sight.unprotected,
         cautions=cautions,
+        intruder=intruder,
+        shared=shared,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from maskmeter import chart
-from maskmeter.checks import check_whole
+from maskmeter.checks import check_choice, check_whole
 from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable, count
@@ -19,12 +19,15 @@ from maskmeter.mechanism import as_mechanism
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted, plural
 from maskmeter.risk import formulas
+from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
+from maskmeter.risk.known import likeliest_people
 from maskmeter.risk.result import Risk
 from maskmeter.risk.view import Errors, View, check_data
 from maskmeter.streams import RandomSource, generator, seed_of
 from maskmeter.types import Array
 
 _Z99 = 2.5758
+_NO_CELLS: Array = np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,9 +95,11 @@ def linkage_probability(
 class LinkageTrial(InWords):
     """What an intruder found who matched targets with a released file.
 
-    A target whose key is that of one record is claimed to be that record. `expected` is the share
-    of right claims that (2.4) expects, `expected_simple` the one of M_jj / F~_j; `interval` holds
-    the true share in 99 of 100 trials, for targets and for releases drawn anew.
+    A target whose key is that of one record is claimed to be that record. An informed intruder
+    names the likeliest person for each unique record instead, so that his targets are the records.
+    `expected` is the share of right claims that the closed form expects ((2.4) for exact matching),
+    `expected_simple` the one of M_jj / F~_j; `interval` holds the true share in 99 of 100 trials,
+    for targets and for releases drawn anew. `tau` is the exact risk from the intruder.
     """
 
     _shown = (("what", "right claims", ""), ("share", "share", ".2%"))
@@ -106,6 +111,7 @@ class LinkageTrial(InWords):
     expected: float
     expected_simple: float
     tau: float
+    intruder: Intruder = EXACT_MATCH
     frame_kind: FrameKind = field(default=POLARS, repr=False, kw_only=True)
 
     @property
@@ -121,6 +127,13 @@ class LinkageTrial(InWords):
     def summary(self) -> str:
         """Return a short account that names no record."""
         low, high = self.interval
+        if self.intruder == INFORMED:
+            return (
+                f"For {self.claims:,} of {counted(self.targets, 'unique record')} the likeliest person"
+                f" was named, and {self.right:,} {plural(self.right, 'was', 'were')} right:"
+                f" {self.share:.2%} (99 % interval {low:.2%} to {high:.2%}). Expected:"
+                f" {self.expected:.2%}. The informed risk of the file is {self.tau:.1f}."
+            )
         return (
             f"{self.claims:,} of {counted(self.targets, 'target')} matched exactly one record, and"
             f" {self.right:,} of these claims {plural(self.right, 'was', 'were')} right: {self.share:.2%} (99 % interval {low:.2%} to {high:.2%}). Expected by"
@@ -133,10 +146,12 @@ class LinkageTrial(InWords):
         return as_kind(self._frame(), self.frame_kind)
 
     def _frame(self) -> pl.DataFrame:
-        names = ("observed", "expected by (2.4)", "expected by M_jj / F~_j")
-        return pl.DataFrame(
-            {"what": names, "share": [self.share, self.expected, self.expected_simple]}
-        )
+        told = {"observed": self.share, "expected by (2.4)": self.expected}
+        if self.intruder == INFORMED:
+            told = {"observed": self.share, "expected": self.expected}
+        else:
+            told["expected by M_jj / F~_j"] = self.expected_simple
+        return pl.DataFrame({"what": list(told), "share": list(told.values())})
 
     def plot(self) -> Any:
         """Return an Altair chart of the observed and the expected shares."""
@@ -153,6 +168,7 @@ def linkage_trial(
     data: Release | Microdata,
     population: Any,
     *,
+    intruder: Intruder = EXACT_MATCH,
     register: Any = None,
     targets: int | None = None,
     assumed: Errors = None,
@@ -164,10 +180,11 @@ def linkage_trial(
     unless `targets` says otherwise. Each whose key is that of exactly one record is claimed to be
     that record. The claim is right when the record was not moved there and the target is its unit,
     which is one of the F_j units that share the key: a register is taken for a random part of the
-    population.
+    population. An "informed" `intruder` names the likeliest person of the register for each unique
+    record; the claim is right when that person's cell is the true one, and he is the one of F_k.
 
     `assumed` is the misclassification that the claims are held against, in place of the release's
-    own: a wrong one shows.
+    own, and that an informed intruder takes for true: a wrong one shows.
 
     >>> import maskmeter as mm
     >>> census = mm.synthetic_census(size=100_000)
@@ -177,14 +194,25 @@ def linkage_trial(
     >>> release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
     >>> mm.linkage_trial(release, population, rng=1).agrees
     True
+    >>> mm.linkage_trial(release, population, intruder="informed", rng=1).agrees
+    True
     """
     check_data(data)
+    check_choice(intruder, Intruder, name="intruder")
+    if intruder == INFORMED and targets is not None:
+        raise InputError(
+            "An informed intruder names a person for every unique record, so `targets` does not"
+            " apply. Leave it out, or limit whom he knows with `register`."
+        )
     counts = _counted(population, data)
     view = View.of(data, counts=counts)
     uniques = view.uniques
     held = uniques.counts if register is None else _register(register, view, like=counts)
     number = held.total if targets is None else check_whole(targets, name="targets", least=1)
     supposed = view if assumed is None else _as_assumed(view, data, assumed)
+    draws = generator(seed_of(rng), "linkage trial")
+    if intruder == INFORMED:
+        return _informed_trial(view, supposed, held, draws)
     exact = supposed.risk()
     simple = formulas.simple_match_probability(
         stay=supposed.uniques.stay, released=supposed.uniques.expected
@@ -192,7 +220,6 @@ def linkage_trial(
     own, sight = uniques.own, uniques.sight
     stayed = (sight.recorded.codes == sight.released.codes).all(axis=1)[sight.uniques] & (own > 0)
     known = held.lookup(uniques.cells).astype(np.float64)
-    draws = generator(seed_of(rng), "linkage trial")
     # Targets who match, then the one in F_j of them who is the record's own unit.
     matched = draws.multinomial(number, np.append(known, held.total - known.sum()) / held.total)
     right = draws.binomial(matched[:-1], np.where(stayed, formulas.ratio(stayed * 1.0, own), 0))
@@ -209,7 +236,32 @@ def linkage_trial(
     )
 
 
-def _interval(hits: int, claims: int, *, chance: Array, share: Array) -> tuple[float, float]:
+def _informed_trial(
+    view: View, supposed: View, held: KeyTable, draws: np.random.Generator
+) -> LinkageTrial:
+    """Return what an intruder gets right who names the likeliest person for each unique record."""
+    counts, sight = supposed.uniques.counts, view.sight
+    place, chance = likeliest_people(supposed.uniques, held.lookup(counts.codes) > 0)
+    claimed = place >= 0
+    named = (counts.codes[place] == sight.recorded.codes[sight.uniques]).all(axis=1) & claimed
+    right = draws.random(len(place)) * counts.counts[place] < named
+    claims, hits = int(claimed.sum()), int(right.sum())
+    return LinkageTrial(
+        len(place),
+        claims,
+        hits,
+        _interval(hits, claims),
+        float(chance[claimed].mean()) if claims else 0.0,
+        float("nan"),
+        supposed.risk(intruder=INFORMED).total,
+        INFORMED,
+        frame_kind=view.release.frame_kind,
+    )
+
+
+def _interval(
+    hits: int, claims: int, *, chance: Array = _NO_CELLS, share: Array = _NO_CELLS
+) -> tuple[float, float]:
     """Return the 99 % interval of a share: claims are drawn, and so was who stayed in each cell.
 
     The exact binomial interval of the claims, each end moved out by what the moves add.

@@ -15,10 +15,12 @@ from maskmeter.risk.estimation import (
     Bootstrap,
     Interval,
     Method,
+    ReleasedCells,
     check_method,
     estimate,
     fitted_file,
 )
+from maskmeter.risk.intruder import EXACT_MATCH, InclusionBy, Intruder
 from maskmeter.risk.known import Formula, InSampleFormula, ReleasedCounts
 from maskmeter.risk.result import EstimatedRisk, Risk
 from maskmeter.risk.sight import Sight
@@ -32,7 +34,12 @@ _FEWEST_REPLICATIONS = 10
 
 
 def exact_risk(
-    data: Release | Microdata, population: KeyTable, *, misclassification: Errors = None
+    data: Release | Microdata,
+    population: KeyTable,
+    *,
+    intruder: Intruder = EXACT_MATCH,
+    inclusion: InclusionBy = "true",
+    misclassification: Errors = None,
 ) -> Risk:
     """Return the probability that a unique match is right, eq. (2.4), and its sum tau, eq. (2.8).
 
@@ -44,6 +51,12 @@ def exact_risk(
         A release, or a sample as it was recorded.
     population
         Counts of the true keys in the population, from `mm.count`.
+    intruder
+        "exact-match" claims a match when exactly one record agrees: that is (2.4). "informed" knows
+        the method and its rates, and names the likeliest person for each unique record.
+    inclusion
+        Whose fraction counts where it differs by a misclassified key: that of the "true" cell (the
+        sample was drawn before keys were misclassified), or of the "recorded" one, as (2.4) has it.
     misclassification
         For a file that was recorded with error: what is known about the errors. Those of a release
         come before its own misclassification.
@@ -55,7 +68,9 @@ def exact_risk(
     >>> mm.exact_risk(sample, population).by_unique
     array([1. , 0.5])
     """
-    return _told(known.exact(_counted(data, population, misclassification).uniques))
+    check_choice(intruder, Intruder, name="intruder")
+    view = _counted(data, population, misclassification, inclusion)
+    return _told(known.exact(view.uniques, intruder))
 
 
 def approximate_risk(
@@ -132,6 +147,8 @@ def estimate_risk(
     model: Model = None,
     *,
     method: Method | None = None,
+    intruder: Intruder = EXACT_MATCH,
+    inclusion: InclusionBy = "true",
     misclassification: Errors = None,
     interval: Interval = "model",
     household: str | None = None,
@@ -148,10 +165,12 @@ def estimate_risk(
         From `mm.search_loglinear` or `mm.fit_loglinear`; without one the default search is made.
     method
         "expected", the default for a release: the exact risk (2.4) to expect given the original
-        sample. "paper": the model of the released counts, times the chance to stay in the cell;
-        the default for a file recorded with error. "em": the original counts are estimated from
-        the released ones, then as "expected" with Poisson cells. A model decides if it is given
-        without a method.
+        sample. "em", the default for a file recorded with error: the original counts are estimated
+        from the released ones, then as "expected" with Poisson cells. "paper": the model of the
+        released counts, times the chance to stay in the cell; it knows no informed intruder. A
+        model of a release's released counts that is given without a method makes it "paper".
+    intruder, inclusion
+        As for `mm.exact_risk`.
     misclassification
         For a file that was recorded with error: what is known about the errors. Those of a release
         come before its own misclassification.
@@ -171,13 +190,14 @@ def estimate_risk(
     """
     check_choice(interval, Interval, name="interval")
     check_whole(replications, name="replications", least=_FEWEST_REPLICATIONS)
-    view = View.of(data, errors=misclassification)
+    check_choice(intruder, Intruder, name="intruder")
+    view = View.of(data, errors=misclassification, sampled_by=inclusion)
     sight = view.sight
     if household is not None:
         sight.released.groups(household)  # refused before the work, if at all
     chosen = _method(sight, model) if method is None else method
     check_choice(chosen, Method, name="method")
-    check_method(sight, chosen)
+    check_method(sight, chosen, intruder)
     if model is None:
         search = view.searches.of(fitted_file(sight, chosen))
     else:
@@ -189,9 +209,9 @@ def estimate_risk(
         )
     return _told(
         estimate(
-            sight,
+            ReleasedCells(sight, chosen, inclusion),
             search,
-            method=chosen,
+            intruder=intruder,
             household=household,
             interval=Bootstrap(replications, seed_of(rng)) if interval == "bootstrap" else interval,
         )
@@ -201,17 +221,22 @@ def estimate_risk(
 def _method(sight: Sight, model: Model) -> Method:
     """Return the method that a model suggests, or the kind of file."""
     if sight.truth is None:
-        return "paper"
+        return "em"
     nearest = model.nearest if isinstance(model, LogLinearSearch) else model
     of_released = isinstance(nearest, LogLinear) and nearest.data == sight.released
     return "paper" if of_released and sight.released != sight.truth else "expected"
 
 
-def _counted(data: Release | Microdata, population: KeyTable, errors: Errors) -> View:
+def _counted(
+    data: Release | Microdata,
+    population: KeyTable,
+    errors: Errors,
+    inclusion: InclusionBy = "true",
+) -> View:
     """Return the view of a file whose population was counted."""
     if population is None:
         raise InputError("Give the population as counts (mm.count).")
-    return View.of(data, counts=population, errors=errors)
+    return View.of(data, counts=population, errors=errors, sampled_by=inclusion)
 
 
 def _told(risk: RiskT) -> RiskT:

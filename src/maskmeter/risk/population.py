@@ -1,4 +1,4 @@
-"""Sample uniques beside the population counts of their cells: all that the equations need."""
+"""Released cells beside the population counts of theirs: all that the equations need."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
+from maskmeter.data.varying import By
 from maskmeter.errors import CategoryError, InputError
-from maskmeter.mechanism import Mechanism, Rivals, moved_in, rivals
+from maskmeter.mechanism import Inclusion, Mechanism, Rivals, moved_in, rivals
+from maskmeter.risk.intruder import InclusionBy
+from maskmeter.risk.margins import ExchangedPopulation
 from maskmeter.risk.sight import Sight
 from maskmeter.streams import RandomSource, seed_of
 from maskmeter.types import Array
 
 _UNITS_AT_ONCE = 1 << 20
+_TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +29,13 @@ class Uniques:
     """The sample uniques of a file, and the counts that their cells are held against.
 
     `counts` are those of the population, or of the original sample when the intruder knows who is
-    in it, with the category codes of the released file.
+    in it, with the category codes of the released file. `sampled_by` says whose inclusion
+    probability counts: that of the true cell or that of the recorded one.
     """
 
     sight: Sight
     counts: KeyTable
+    sampled_by: InclusionBy = "true"
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -53,10 +59,20 @@ class Uniques:
 
     @property
     def pi(self) -> Array:
-        """Inclusion probability; without misclassification it does not matter."""
-        if not self.mechanism.factors:
-            return np.zeros(len(self.cells))
-        return self.sight.recorded.inclusion(self.cells)
+        """Inclusion probability of the cells."""
+        return self.inclusion.targets
+
+    @cached_property
+    def inclusion(self) -> Inclusion:
+        """Inclusion probabilities, which do not matter without misclassification."""
+        mechanism, recorded = self.mechanism, self.sight.recorded
+        if not mechanism.factors:
+            return Inclusion(np.zeros(len(self.cells)))
+        targets, fraction = recorded.inclusion(self.cells), recorded.fraction
+        varying = fraction.keys if isinstance(fraction, By) else ()
+        if self.sampled_by == "recorded" or not set(varying) & set(mechanism.touched):
+            return Inclusion(targets)
+        return Inclusion(targets, recorded.inclusion(self.counts.codes, space=self.counts.space))
 
     @cached_property
     def moved_in(self) -> Array:
@@ -68,9 +84,20 @@ class Uniques:
         """F~_j to expect: `sum_k F_k M_jk`."""
         return self.own * self.stay + self.moved_in
 
-    def rivals(self, pi: Array) -> Rivals:
-        """Return the rivals of a correct match in (2.4)."""
-        return rivals(self.mechanism, self.counts, self.cells, pi=pi)
+    def rivals(self, *, likeliest: bool = False) -> Rivals:
+        """Return the rivals of a correct match, and the likeliest of them if asked for."""
+        return rivals(
+            self.mechanism, self.counts, self.cells, pi=self.inclusion, likeliest=likeliest
+        )
+
+    @cached_property
+    def exchanged(self) -> ExchangedPopulation | None:
+        """The population beside records that exchanged their values, if all of a stratum did."""
+        odds, sources = np.ones(len(self.counts)), self.inclusion.sources
+        if sources is not None:
+            odds = sources / np.maximum(1 - sources, _TINY)
+        released = self.sight.released.codes
+        return ExchangedPopulation.of(self.mechanism, self.counts, released, odds)
 
     def realised(self, rng: RandomSource) -> Array:
         """Return the released counts of one misclassified population.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,8 @@ from maskmeter.errors import Caution, InputError, UnfitModelWarning
 from maskmeter.loglinear import LogLinearSearch
 from maskmeter.page import Table
 from maskmeter.plurals import counted, plural
+from maskmeter.risk.intruder import EXACT_MATCH, Intruder
+from maskmeter.risk.sight import NOTHING_MISCLASSIFIED
 
 _MOST_RANKS = 200  # that a curve of the risk is drawn at
 
@@ -47,6 +49,9 @@ class Risk(InWords):
     assumptions: tuple[str, ...]
     unprotected: int = field(kw_only=True)  # sample uniques of the unprotected file
     cautions: tuple[Caution, ...] = field(default=(), kw_only=True)
+    intruder: Intruder = field(default=EXACT_MATCH, kw_only=True)
+    # The largest risk of a record that shares its cell, where the measure gives one.
+    shared: Callable[[], float] | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -78,14 +83,22 @@ class Risk(InWords):
         return len(self.by_unique)
 
     @property
+    def misclassified(self) -> bool:
+        """Whether anything was misclassified: else all intruders are the same."""
+        return NOTHING_MISCLASSIFIED not in self.assumptions
+
+    @property
     def assessable(self) -> bool:
         """Whether the figures hold: exact ones do, estimates only with a model that fits."""
         return True
 
     @property
     def share(self) -> float:
-        """Total as a share of the sample uniques; 0 when there are none."""
-        return self.total / self.uniques if self.uniques else 0.0
+        """Total as a share of the sample uniques of the unprotected file; 0 when there are none.
+
+        Protection that makes more records unique cannot dilute it.
+        """
+        return self.total / self.unprotected if self.unprotected else 0.0
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -96,6 +109,12 @@ class Risk(InWords):
     def upper(self) -> float:
         """Upper end of the interval, or the total when it is exact."""
         return self.total if self.interval is None else self.interval[1]
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest risk of a record, those that share their cell with others included."""
+        shared = 0.0 if self.shared is None else self.shared()
+        return max(float(self.by_unique.max(initial=0.0)), shared)
 
     def above(self, threshold: float) -> int:
         """Return how many sample uniques have a risk above a threshold."""
@@ -115,9 +134,10 @@ class Risk(InWords):
 
     @property
     def _headline(self) -> str:
+        of = "" if self.unprotected == self.uniques else f" of the {self.unprotected:,} before"
         return (
             f"{self.measure}: {self.total:.1f} expected correct matches among"
-            f" {counted(self.uniques, 'sample unique')} ({self.share:.1%})."
+            f" {counted(self.uniques, 'sample unique')} ({self.share:.1%}{of})."
         )
 
     def summary(self) -> str:
@@ -146,7 +166,7 @@ class Risk(InWords):
             ("expected correct matches", f"{self.total:,.1f}"),
             *((("approximate 95 % interval", " to ".join(ends)),) if ends else ()),
             ("sample uniques", f"{self.uniques:,}"),
-            ("matches as a share of uniques", f"{self.share:.1%}"),
+            ("matches as a share of the unprotected file's uniques", f"{self.share:.1%}"),
             ("uniques with a risk above one half", f"{self.above(0.5):,}"),
             ("records", f"{len(self.data):,}"),
         )
@@ -251,6 +271,11 @@ class EstimatedRisk(Risk):
     def by_record(self) -> NDArray[np.float64]:
         """Risk of every record in file order, also of those that share their cell with others."""
         return self.every
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest risk of a record, those that share their cell with others included."""
+        return float(self.every.max(initial=0.0))
 
     @property
     def naive(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.mechanism import Mechanism
+
+NOTHING_MISCLASSIFIED = "nothing misclassified"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,7 @@ class Sight:
     mechanism: Mechanism
     unprotected: int
     with_error: bool = False
+    others: Codes | None = None  # cells that are looked at in place of those of the sample uniques
 
     @property
     def truth(self) -> Microdata | None:
@@ -42,12 +45,15 @@ class Sight:
 
     @cached_property
     def cells(self) -> Codes:
-        """Codes of the cells of the sample uniques."""
-        return self.released.codes[self.uniques]
+        """Codes of the cells of the sample uniques, or of the others that are looked at."""
+        return self.released.codes[self.uniques] if self.others is None else self.others
+
+    def at(self, cells: Codes) -> Sight:
+        """Return the same file, looked at in some of its cells."""
+        return replace(self, others=cells)
 
     @property
     def premise(self) -> str:
         """What every measure takes for known about the mechanism."""
-        return (
-            "misclassification matrix known" if self.mechanism.factors else "nothing misclassified"
-        )
+        known = "misclassification matrix known"
+        return known if self.mechanism.factors else NOTHING_MISCLASSIFIED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,11 +11,14 @@ import numpy as np
 from maskmeter.checks import check_choice, check_number
 from maskmeter.errors import InputError
 from maskmeter.plurals import counted
+from maskmeter.risk.intruder import BY_WHOM, EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.result import Risk
 
 DecidedBy = Literal["upper", "estimate"]
 Verdict = Literal["met", "met at the estimate only", "not met", "not assessable"]
-Figure = Literal["risk", "estimate", "upper end of the interval", "fit of the model"]
+Figure = Literal[
+    "risk", "estimate", "upper end of the interval", "largest risk of a record", "fit of the model"
+]
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,13 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """How many records may be matched correctly: a number, or a share of the sample uniques.
+    """How much risk is allowed: correct matches as a share or a number, or the risk of any record.
 
-    The share is of the sample uniques of the unprotected file. An estimated risk must meet the
-    target `by` the upper end of its interval, or by the estimate alone.
+    `max_share` is of the sample uniques of the unprotected file, so that protection cannot dilute
+    it; `max_record` is for the largest risk of a record, those that share their cell included. The
+    `intruder` is one who knows the method unless another is named, for an agency cannot bank on
+    secrecy. An estimated number of matches must meet the target `by` the upper end of its interval,
+    or by the estimate alone; the risk of a record has no interval.
 
     >>> import maskmeter as mm
     >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
@@ -67,62 +73,103 @@ class Target:
 
     max_share: float | None = None
     max_total: float | None = None
+    max_record: float | None = None
+    intruder: Intruder = INFORMED
     by: DecidedBy = "upper"
 
     def __post_init__(self) -> None:
-        """Check that the target is given in one of its two ways."""
-        if (self.max_total is None) == (self.max_share is None):
-            raise InputError("Give the target as either `max_share` or `max_total`, not both.")
-        if self.max_total is not None:
-            check_number(self.max_total, name="max_total", least=0)
-        else:
-            check_number(self.max_share, name="max_share", least=0, most=1)
+        """Check that the target is given in one of its three ways."""
+        given = {
+            name: value
+            for name in ("max_share", "max_total", "max_record")
+            if (value := getattr(self, name)) is not None
+        }
+        if len(given) != 1:
+            raise InputError(
+                "Give the target as one of `max_share`, `max_total` and `max_record`, not"
+                f" {'several' if given else 'none'} of them."
+            )
+        ((name, value),) = given.items()
+        most = None if name == "max_total" else 1
+        check_number(value, name=name, least=0, most=most)
+        check_choice(self.intruder, Intruder, name="intruder")
         check_choice(self.by, DecidedBy, name="by")
 
     def allowed(self, uniques: int) -> float:
-        """Return how many correct matches are allowed, with so many uniques in the unprotected file."""
-        return float(self.max_share or 0) * uniques if self.max_total is None else self.max_total
+        """Return how much is allowed, with so many uniques in the unprotected file."""
+        if self.max_share is not None:
+            return self.max_share * uniques
+        return float(self.max_total if self.max_record is None else self.max_record)  # type: ignore[arg-type]
+
+    def layers(self) -> tuple[Target, ...]:
+        """Return the same target by exact matching, then informed, then at the upper end as well."""
+        choices: tuple[tuple[Intruder, DecidedBy], ...] = (
+            (EXACT_MATCH, "estimate"),
+            (INFORMED, "estimate"),
+            (INFORMED, "upper"),
+        )
+        return tuple(replace(self, intruder=intruder, by=by) for intruder, by in choices)
 
     def decide(self, risks: Risk | Mapping[str, Risk]) -> Outcome:
         """Return whether a risk is within the target, or the risk of every scenario by its name."""
         named = {"": risks} if isinstance(risks, Risk) else dict(risks)
-        excess = max(map(self._excess, named.values()))
+        for risk in named.values():
+            self._check_intruder(risk)
+        excess = max(self._excess(risk, self.by) for risk in named.values())
         met = excess <= 0
         return Outcome(met, self._verdict(named), excess, None if met else self._binding(named))
+
+    def _check_intruder(self, risk: Risk) -> None:
+        """Refuse the risk from another intruder; where nothing was misclassified all are the same."""
+        if risk.intruder != self.intruder and risk.misclassified:
+            raise InputError(
+                f'The target is for intruder="{self.intruder}", but the risk was measured with'
+                f' intruder="{risk.intruder}". Measure it again, or give the target this intruder.'
+            )
+
+    def figure(self, risk: Risk, by: DecidedBy | None = None) -> float:
+        """Return the figure of a risk that is held against the target."""
+        if self.max_record is not None:
+            return risk.largest
+        return risk.upper if (by or self.by) == "upper" else risk.total
+
+    def _excess(self, risk: Risk, by: DecidedBy) -> float:
+        """Return by how much the figure that counts is above the target."""
+        if not risk.assessable:
+            return np.inf
+        return self.figure(risk, by) - self.allowed(risk.unprotected)
 
     def _verdict(self, risks: Mapping[str, Risk]) -> Verdict:
         if not all(risk.assessable for risk in risks.values()):
             return "not assessable"
-        if all(risk.upper <= self.allowed(risk.unprotected) for risk in risks.values()):
+        if all(self._excess(risk, "upper") <= 0 for risk in risks.values()):
             return "met"
-        if all(risk.total <= self.allowed(risk.unprotected) for risk in risks.values()):
+        if all(self._excess(risk, "estimate") <= 0 for risk in risks.values()):
             return "met at the estimate only"
         return "not met"
 
-    def _excess(self, risk: Risk) -> float:
-        """Return by how much the figure that counts is above the target."""
-        if not risk.assessable:
-            return np.inf
-        figure = risk.upper if self.by == "upper" else risk.total
-        return figure - self.allowed(risk.unprotected)
-
     def _binding(self, risks: Mapping[str, Risk]) -> Binding:
         """Return what keeps a release from meeting the target."""
-        above = {name: risk.total > self.allowed(risk.unprotected) for name, risk in risks.items()}
         unfit = [name for name, risk in risks.items() if not risk.assessable]
-        over = unfit or [name for name in risks if above[name]]
+        over = unfit or [name for name in risks if self._excess(risks[name], "estimate") > 0]
         figure: Figure = "fit of the model" if unfit else "estimate"
         if not over:
-            over = [name for name, risk in risks.items() if self._excess(risk) > 0]
+            over = [name for name, risk in risks.items() if self._excess(risk, self.by) > 0]
             figure = "upper end of the interval"
         if not unfit and all(risks[name].interval is None for name in over):
             figure = "risk"
+        if not unfit and self.max_record is not None:
+            figure = "largest risk of a record"
         return Binding(figure, tuple(over) if len(risks) > 1 else ())
 
     def __str__(self) -> str:
         """Return the target in words."""
+        whom = BY_WHOM[self.intruder]
+        if self.max_record is not None:
+            return (
+                f"no record with a chance above {self.max_record:g} to be matched correctly {whom}"
+            )
         if self.max_total is not None:
-            return f"at most {counted(self.max_total, 'correct match', 'correct matches')}"
-        return (
-            f"at most {100 * float(self.max_share or 0):g}% of the sample uniques matched correctly"
-        )
+            return f"at most {counted(self.max_total, 'correct match', 'correct matches')} {whom}"
+        share = 100 * float(self.max_share or 0)
+        return f"at most {share:g}% of the sample uniques matched correctly {whom}"

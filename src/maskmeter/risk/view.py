@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from maskmeter.checks import check_choice
 from maskmeter.data.keys import KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
@@ -17,7 +18,14 @@ from maskmeter.loglinear import LogLinear, LogLinearSearch
 from maskmeter.loglinear.search import search_models
 from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
 from maskmeter.perturb import Release
-from maskmeter.risk.estimation import Method, check_method, estimate, fitted_file
+from maskmeter.risk.estimation import (
+    Method,
+    ReleasedCells,
+    check_method,
+    estimate,
+    fitted_file,
+)
+from maskmeter.risk.intruder import EXACT_MATCH, InclusionBy, Intruder
 from maskmeter.risk.known import exact
 from maskmeter.risk.population import Uniques, population_of
 from maskmeter.risk.result import Risk
@@ -85,6 +93,7 @@ class View:
     counts: KeyTable | None = None
     errors: Errors = None
     searches: Searches = field(default_factory=Searches)
+    sampled_by: InclusionBy = "true"
 
     @classmethod
     def of(
@@ -94,6 +103,7 @@ class View:
         *,
         counts: KeyTable | None = None,
         errors: Errors = None,
+        sampled_by: InclusionBy = "true",
     ) -> View:
         """Return the view of a release, or of a sample as it is, through some keys or all."""
         check_data(data)
@@ -101,8 +111,10 @@ class View:
             raise InputError(
                 f"Give the population as counts (mm.count), not as a {type(counts).__name__}."
             )
+        check_choice(sampled_by, InclusionBy, name="inclusion")
         release = data if isinstance(data, Release) else Release.unchanged(data)
-        return cls(release, tuple(keys) or release.released.space.names, counts, errors)
+        names = tuple(keys) or release.released.space.names
+        return cls(release, names, counts, errors, sampled_by=sampled_by)
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -171,23 +183,33 @@ class View:
         """The sample uniques beside the population counts of their cells."""
         if self.population is None:
             raise InputError("This measure needs the population counts (mm.count).")
-        return Uniques(self.sight, self.population)
+        return Uniques(self.sight, self.population, self.sampled_by)
 
     @property
     def method(self) -> Method:
         """How the risk is estimated: from the true counts if they are known."""
-        return "paper" if self.sight.truth is None else "expected"
+        return "em" if self.sight.truth is None else "expected"
+
+    @cached_property
+    def cells(self) -> ReleasedCells:
+        """The occupied cells of the released file, whose risk is estimated."""
+        return ReleasedCells(self.sight, self.method, self.sampled_by)
 
     def risk(
-        self, *, household: str | None = None, interval: Literal["model", "none"] = "model"
+        self,
+        *,
+        intruder: Intruder = EXACT_MATCH,
+        household: str | None = None,
+        interval: Literal["model", "none"] = "model",
     ) -> Risk:
-        """Return the risk: exact when the population is known, else estimated."""
+        """Return the risk from an intruder: exact when the population is known, else estimated."""
+        check_choice(intruder, Intruder, name="intruder")
         if self.population is not None:
-            return exact(self.uniques)
-        check_method(self.sight, self.method)
+            return exact(self.uniques, intruder)
+        check_method(self.sight, self.method, intruder)
         search = self.searches.of(fitted_file(self.sight, self.method))
         return estimate(
-            self.sight, search, method=self.method, household=household, interval=interval
+            self.cells, search, intruder=intruder, household=household, interval=interval
         )
 
     def before(self) -> View:
