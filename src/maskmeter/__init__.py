@@ -7,7 +7,7 @@ Nouns, in the order in which data flow:
 - `KeyTable`: how many units of a population are in each cell of the keys (`count`).
 - `By`: a value that varies with the categories of keys (`by`).
 - `Mechanism`: how true keys come to be released ones; matrices are P[true, released].
-- `Step`: a way to protect a file: `Swap`, `Pram`, `Recode`, `Subsample`.
+- `Step`: a way to protect a file: `Redraw`, `Swap`, `Pram`, `Recode`, `Subsample`.
 - `Release`: a file before and after its steps, and the mechanism between (`protect`).
 - `LogLinear`: a model of the sample's counts (`search_loglinear`, `fit_loglinear`).
 - `View`: one file through some keys, to one intruder.

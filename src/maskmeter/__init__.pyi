@@ -32,6 +32,7 @@ from maskmeter.perturb import CorrectedCounts as CorrectedCounts
 from maskmeter.perturb import Pram as Pram
 from maskmeter.perturb import PramDesign as PramDesign
 from maskmeter.perturb import Recode as Recode
+from maskmeter.perturb import Redraw as Redraw
 from maskmeter.perturb import Release as Release
 from maskmeter.perturb import Subsample as Subsample
 from maskmeter.perturb import Swap as Swap

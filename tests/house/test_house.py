@@ -159,6 +159,7 @@ NO_RESULTS = {
     "Swap": "is a step",
     "Pram": "is a step",
     "Recode": "is a step",
+    "Redraw": "is a step",
     "Subsample": "is a step",
     "Misclassification": "is declared by the user",
     "Mechanism": "computes; its to_frame() has the matrices",

@@ -54,8 +54,8 @@ def test_two_steps_on_one_key_multiply_their_matrices():
 
     factor, after = release.mechanism.factors[0], other.mechanism.factors[0]
     for sex in range(2):
-        wanted = P @ after.P[after.strata[sex]]
-        assert factor.P[factor.strata[sex]] == pytest.approx(wanted)
+        wanted = P @ after.P[after.division.of([sex])]
+        assert factor.P[factor.division.of([sex])] == pytest.approx(wanted)
     assert np.array_equal(release.released.codes, other.released.codes)
 
 

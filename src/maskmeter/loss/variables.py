@@ -39,7 +39,7 @@ class VariableChange:
 
     @classmethod
     def of(cls, release: Release, name: str) -> VariableChange:
-        """Return a key, or any other column of the user's file, of which nothing was changed.
+        """Return a key, or any other column of the user's file: unchanged unless a key carried it.
 
         Categories that no record has, before or after, are left out.
         """
@@ -50,7 +50,10 @@ class VariableChange:
             after = release.released.codes[:, position]
             changed = float((after != truth.codes[:, position]).mean())
         else:
-            after, changed = before if release.kept is None else before[release.kept], 0.0
+            true = before if release.kept is None else before[release.kept]
+            carried = name in release.released.carried
+            after = release.released.column(name).codes if carried else true
+            changed = float((after != true).mean()) if carried else 0.0
         group = release.groups.get(name)
         held = np.bincount(before, minlength=len(categories)) > 0
         released = np.zeros(len(categories) if group is None else int(group.max()) + 1, dtype=bool)

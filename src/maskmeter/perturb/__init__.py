@@ -4,6 +4,7 @@ from maskmeter.perturb.correction import CorrectedCounts, correct_counts
 from maskmeter.perturb.design import PramDesign, design_pram
 from maskmeter.perturb.pram import Pram
 from maskmeter.perturb.recode import Recode
+from maskmeter.perturb.redraw import Redraw
 from maskmeter.perturb.release import Provenance, Release, protect
 from maskmeter.perturb.subsample import Subsample
 from maskmeter.perturb.swap import Swap
@@ -14,6 +15,7 @@ __all__ = [
     "PramDesign",
     "Provenance",
     "Recode",
+    "Redraw",
     "Release",
     "Subsample",
     "Swap",

@@ -9,11 +9,12 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.perturb.pram import Pram
 from maskmeter.perturb.recode import Recode
+from maskmeter.perturb.redraw import Redraw
 from maskmeter.perturb.step import Step
 from maskmeter.perturb.subsample import Subsample
 from maskmeter.perturb.swap import Swap
 
-STEPS: tuple[type[Step], ...] = (Swap, Pram, Recode, Subsample)
+STEPS: tuple[type[Step], ...] = (Redraw, Swap, Pram, Recode, Subsample)
 
 SEARCHED = {one.method: one for one in STEPS if one.searched}
 

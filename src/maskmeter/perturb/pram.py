@@ -268,13 +268,13 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         if len(data) < 2:
             raise PerturbationError(f"{self.label!r} needs at least two records.")
         plans = [self._plan(data, names) for names in self.targets]
-        matrices = {plan.names: plan.declared for plan in plans}
-        codes = Misclassification(matrices).on(data).draw(data.codes, rng=seed, label=self.label)
+        mechanism = Misclassification({plan.names: plan.declared for plan in plans}).on(data)
+        codes = mechanism.draw(data.codes, rng=seed, label=self.label)
         several = len(plans) > 1
         rates = tuple(
             rate for plan in plans for rate in plan.rates(self.label, data, codes, several=several)
         )
-        return Perturbed(data.with_codes(codes), truth, matrices, rates, _shortfall(rates))
+        return Perturbed(data.with_codes(codes), truth, mechanism, rates, _shortfall(rates))
 
     def mechanism(self, table: KeyTable) -> Mechanism:
         """Return the misclassification that this step makes of a file with these counts.

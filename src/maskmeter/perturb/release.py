@@ -24,7 +24,7 @@ from maskmeter.mechanism import (
     as_mechanism,
 )
 from maskmeter.page import Table
-from maskmeter.perturb.step import Perturbed, Rate, Step
+from maskmeter.perturb.step import Perturbed, RareRecords, Rate, Step
 from maskmeter.plurals import counted, plural
 from maskmeter.streams import RandomSource, seed_of
 from maskmeter.types import Integers
@@ -69,6 +69,7 @@ class Release(InWords):
     groups: Mapping[str, Integers] = field(default_factory=dict)
     kept: Integers | None = None
     recodes: tuple[Step, ...] = ()  # steps that made keys coarser
+    rare: tuple[RareRecords, ...] = ()  # for whom a key was redrawn
 
     def __post_init__(self) -> None:
         """Put the misclassification on the file's keys, and check that it fits the moves."""
@@ -172,7 +173,7 @@ class Release(InWords):
             f"{part}{changed:,} of {counted(records, 'record')} ({changed / max(records, 1):.1%})"
             f" {plural(changed, 'was', 'were')} changed{f' in {keys}' if keys else ''}; records that"
             f" are unique on {counted(len(moved), 'key')}: {self.original.uniques:,} before,"
-            f" {self.released.uniques:,} after."
+            f" {self.released.uniques:,} after.{''.join(f' {one}' for one in self.rare)}"
         )
 
     def plot(self) -> Any:
@@ -293,7 +294,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     steps = _checked_steps(steps)
     seed = seed_of(rng)
     current, truth, kept = data, data, np.arange(len(data))
-    recodes: tuple[Step, ...] = ()
+    recodes, rare = tuple[Step, ...](), tuple[RareRecords, ...]()
     mechanism, groups = Mechanism(data.space), dict[str, Integers]()
     reported: list[Rate] = []
     cautions: list[Caution] = []
@@ -303,13 +304,14 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
         changed.append((step.label, _changed(current, done)))
         # A recode leaves the earlier matrices as they are: they touch other keys.
         mechanism = mechanism.on(done.data.space) if done.data.space != truth.space else mechanism
-        mechanism = mechanism.then(Misclassification(done.matrices).on(done.data))
+        if done.rows is not None:  # who was left out is not known: margins hold no longer
+            mechanism = mechanism.without_margins()
+        if done.mechanism is not None:
+            mechanism = mechanism.then(done.mechanism)
         current, truth = done.data, done.truth
-        groups |= {
-            name: group[groups[name]] if name in groups else group
-            for name, group in done.groups.items()
-        }
+        groups |= _after(groups, done.groups)
         recodes += (step,) if done.groups else ()
+        rare += () if done.rare is None else (done.rare,)
         kept = kept if done.rows is None else kept[done.rows]
         reported += done.rates
         cautions += done.cautions
@@ -326,7 +328,15 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
         groups,
         None if len(kept) == len(data) else kept,
         recodes,
+        rare,
     )
+
+
+def _after(before: Mapping[str, Integers], groups: Mapping[str, Integers]) -> dict[str, Integers]:
+    """Return the group of each original category of keys that were recoded, some of them again."""
+    return {
+        name: group[before[name]] if name in before else group for name, group in groups.items()
+    }
 
 
 def _performed(

@@ -19,10 +19,10 @@ from maskmeter.data.recoding import recoded_counts, recoded_records
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, as_by, by_cell
 from maskmeter.errors import Caution, InputError, PerturbationError
-from maskmeter.mechanism import Matrix
+from maskmeter.mechanism import Matrix, Mechanism
 from maskmeter.mechanism.factor import Crossed, Declared
 from maskmeter.perturb.entries import StepEntries
-from maskmeter.plurals import counted
+from maskmeter.plurals import counted, plural
 from maskmeter.types import Integers
 
 _LARGEST = 1 << 27  # numbers in all matrices of a step: a gigabyte
@@ -40,22 +40,58 @@ class Rate:
     achieved: float
 
 
+@dataclass(frozen=True)
+class RareRecords:
+    """The records whose other keys are rare, for whom a step redrew a key.
+
+    The expected number of people with the same `others` is below `bound`, by a log-linear model
+    with these `terms`. About so many are `alone` with their other keys in the population.
+    """
+
+    step: str
+    keys: tuple[str, ...]
+    others: tuple[str, ...]
+    bound: float
+    terms: tuple[str, ...]
+    records: int
+    of: int
+    alone: float
+
+    def __str__(self) -> str:
+        """Return whom the step reached and whom it cannot protect, in words."""
+        keys, share = " and ".join(self.keys), self.records / self.of
+        said = (
+            f"The values of {keys} were redrawn for {counted(self.records, 'record')} ({share:.1%}):"
+            f" fewer than {self.bound:g} people are expected to share their other keys."
+        )
+        if round(self.alone) > 0:
+            number = f"{self.alone:,.0f}"
+            said += (
+                f" About {number} of them {plural(round(self.alone), 'is', 'are')} alone in the"
+                f" population with the other keys: no redraw of {keys} protects"
+                f" {plural(round(self.alone), 'that person', 'these people')}."
+            )
+        return said
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Perturbed:
     """What a step makes of a file: its records, how keys were misclassified, rates and cautions.
 
     `data` has other codes, coarser keys or fewer records than before. `truth` are the true values
-    of the same records and keys. `groups` has the new code of each old one for keys that were
-    recoded. `rows` are the records that were kept, None for all.
+    of the same records and keys. `mechanism` is None where nobody is misclassified. `groups` has
+    the new code of each old one for keys that were recoded. `rows` are the records that were kept,
+    None for all. `rare` says for whom a key was redrawn.
     """
 
     data: Microdata
     truth: Microdata
-    matrices: dict[Crossed, Declared] = field(default_factory=dict)
+    mechanism: Mechanism | None = None
     rates: tuple[Rate, ...] = ()
     cautions: tuple[Caution, ...] = ()
     groups: dict[str, Integers] = field(default_factory=dict)
     rows: Integers | None = None
+    rare: RareRecords | None = None
 
 
 class Step(ABC):
@@ -157,11 +193,16 @@ def as_label(label: object, default: str) -> str:
 
 def check_size(keys: Sequence[Key], strata: Strata) -> int:
     """Return how many categories (or combinations) a matrix has, if they can be held."""
+    return check_matrix_size(keys, strata=len(strata.names))
+
+
+def check_matrix_size(keys: Sequence[Key], *, strata: int) -> int:
+    """Return how many categories (or combinations) keys have, if matrices of them can be held."""
     size = prod(key.size for key in keys)
-    if size**2 * len(strata.names) > _LARGEST:
+    if size**2 * strata > _LARGEST:
         title = " x ".join(key.name for key in keys)
         raise PerturbationError(
-            f"{title!r} has {size:,} categories or combinations in {counted(len(strata.names), 'stratum', 'strata')},"
+            f"{title!r} has {size:,} categories or combinations in {counted(strata, 'stratum', 'strata')},"
             " too many to fit in memory. Cross fewer keys, or use coarser keys or fewer strata."
         )
     return size

@@ -14,7 +14,7 @@ from maskmeter.checks import check_choice, locked
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.varying import By, as_by, mapped
 from maskmeter.errors import Caution, PerturbationError, RateWarning
-from maskmeter.mechanism import Matrix
+from maskmeter.mechanism import Matrix, Misclassification
 from maskmeter.mechanism.factor import Crossed
 from maskmeter.perturb import matrices
 from maskmeter.perturb.entries import (
@@ -217,7 +217,8 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
             )
         )
         moved_to = data.with_codes(codes)
-        return Perturbed(moved_to, truth, {self.key: strata.declare(matrices)}, done, cautions)
+        mechanism = Misclassification({self.key: strata.declare(matrices)}).on(moved_to)
+        return Perturbed(moved_to, truth, mechanism, done, cautions)
 
     def _described(self, counts: Integers, rate: float, moved: Integers, moves: Integers) -> Array:
         """Return the matrix that describes the swap of one stratum."""

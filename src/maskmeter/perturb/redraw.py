@@ -1,0 +1,320 @@
+"""Redrawing: records whose other keys are rare exchange a key at random, and nobody else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from maskmeter.checks import check_number, locked, shown
+from maskmeter.data.microdata import Microdata
+from maskmeter.errors import Caution, PerturbationError, SmallMarginWarning
+from maskmeter.loglinear.expectations import chance_of_uniqueness
+from maskmeter.loglinear.search import search_models
+from maskmeter.mechanism import Factor, Mechanism
+from maskmeter.mechanism.factor import Crossed
+from maskmeter.perturb.entries import StepEntries, as_entry, names_of
+from maskmeter.perturb.rarity import RARE, Rarity
+from maskmeter.perturb.release import Release, protect
+from maskmeter.perturb.step import (
+    Perturbed,
+    RareRecords,
+    Rate,
+    Step,
+    as_crossed,
+    as_label,
+    category_of,
+    check_matrix_size,
+)
+from maskmeter.plurals import counted, plural
+from maskmeter.streams import RandomSource, uniforms
+from maskmeter.types import Array, Integers
+
+_FEW = 5  # records for each category: with fewer the exact margin tells much
+_QUARTILES = (0.05, 0.25, 0.5)
+
+
+class RedrawEntries(StepEntries, tag="redraw", frozen=True):
+    """Records whose other keys are rare exchange a key; several keys in `key` move together."""
+
+    key: str | list[str]
+    rarer_than: float
+    share: float = 1.0
+    carry: list[str] = []
+    label: str | None = None
+
+    def keys_used(self) -> Iterator[str]:
+        """Yield the redrawn keys."""
+        yield from names_of(self.key)
+
+
+@dataclass(frozen=True, init=False)
+class Redraw(Step):
+    """Let records exchange a key at random where few people share their other keys.
+
+    For them the released value then says nothing about whose record it is, and the counts of the
+    key stay as they are. The others keep their values: many people share their other keys already.
+
+    Parameters
+    ----------
+    key
+        The key, or a tuple of keys that move together, so that what ties them to one another stays.
+    rarer_than
+        Records take part if fewer people of the population are expected to share their other keys,
+        by a log-linear model of those keys alone.
+    share
+        The share of these records that exchange their values.
+    carry
+        Columns of the file that travel with the key, such as the region of a district: left in
+        place, they would give it away.
+    label
+        The name of the step, also of its random streams.
+
+    >>> Redraw("lad", rarer_than=120)
+    Redraw('lad', rarer_than=120, label='redraw lad')
+    """
+
+    method: ClassVar[str] = "redraw"
+    term: ClassVar[tuple[str, str]] = (
+        "Redrawing",
+        (
+            "Records whose other keys few people share exchange their values of a key at random, so"
+            " that the value no longer tells whose record it is."
+        ),
+    )
+    entries: ClassVar[type[StepEntries]] = RedrawEntries
+    example: ClassVar[str] = """\
+key = FIRST
+rarer_than = 100                    # people who share a record's other keys"""
+
+    key: Crossed
+    rarer_than: float
+    share: float
+    carry: tuple[str, ...]
+    label: str
+
+    def __init__(
+        self,
+        key: str | tuple[str, ...],
+        rarer_than: float,
+        *,
+        share: float = 1.0,
+        carry: tuple[str, ...] | list[str] | str = (),
+        label: str | None = None,
+    ) -> None:
+        crossed = as_crossed(key)
+        columns = (carry,) if isinstance(carry, str) else tuple(carry)
+        if not all(isinstance(name, str) for name in columns):
+            raise PerturbationError(f"`carry` must be a list of columns, not {shown(carry)}.")
+        check_number(rarer_than, name="rarer_than", above=0, error=PerturbationError)
+        check_number(share, name="share", above=0, most=1, error=PerturbationError)
+        settings = {
+            "key": crossed,
+            "rarer_than": rarer_than,
+            "share": share,
+            "carry": tuple(dict.fromkeys(columns)),
+            "label": as_label(label, f"redraw {' x '.join(crossed)}"),
+        }
+        for field, setting in settings.items():
+            object.__setattr__(self, field, setting)
+
+    def __repr__(self) -> str:
+        """Return the call that makes this step."""
+        key = repr(self.key[0]) if len(self.key) == 1 else repr(self.key)
+        share = "" if self.share == 1 else f", share={self.share}"
+        carry = f", carry={self.carry}" if self.carry else ""
+        return f"Redraw({key}, rarer_than={self.rarer_than:g}{share}{carry}, label={self.label!r})"
+
+    @property
+    def altered_keys(self) -> tuple[str, ...]:
+        """The keys that records exchange."""
+        return self.key
+
+    def describe(self, share: str) -> str:
+        """Return what the step did to a share of the records.
+
+        >>> Redraw("lad", rarer_than=120, carry="region").describe("6% of the records")
+        'Redrawing of lad (and region with it): 6% of the records took the value of another record; they are among those whose other keys few people share.'
+        """
+        keys, carried = " and ".join(self.key), " and ".join(self.carry)
+        along = f" (and {carried} with it)" if carried else ""
+        return (
+            f"Redrawing of {keys}{along}: {share} took the value of another record; they are among"
+            " those whose other keys few people share."
+        )
+
+    def to_plan(self) -> RedrawEntries:
+        """Return the step as a plan writes it."""
+        key, carry = as_entry(self.key), list(self.carry)
+        return RedrawEntries(key, self.rarer_than, self.share, carry, self.label)
+
+    @classmethod
+    def from_plan(cls, entries: RedrawEntries, sample: Microdata, *, folder: Path) -> Redraw:  # noqa: ARG003
+        """Return the step that a plan describes."""
+        return cls(
+            tuple(names_of(entries.key)),
+            entries.rarer_than,
+            share=entries.share,
+            carry=entries.carry,
+            label=entries.label,
+        )
+
+    def apply(self, data: Microdata, *, rng: RandomSource = None) -> Release:
+        """Return the release of a file with only this step applied."""
+        return protect(data, [self], rng=rng)
+
+    def perturb(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
+        """Return the records with exchanged values, and the matrix that describes the exchange."""
+        self._check_carried(data)
+        rarity = self.rarity(data)
+        people = rarity.people(rarity.model.data.codes)
+        rare = np.flatnonzero(people < self.rarer_than)
+        self._check_reached(rare, people)
+        value = category_of(data.codes, data.space, self.key)
+        size = check_matrix_size([data.space[name] for name in self.key], strata=2)
+        margin = np.bincount(value[rare], minlength=size)
+        self._check_values(margin)
+        moved = self._chosen(rare, seed, len(data))
+        origin = np.arange(len(data))
+        order = np.argsort(uniforms(seed, f"{self.label}/order", start=0, stop=len(data))[moved])
+        origin[moved] = moved[order]
+        codes = np.array(data.codes, order="F")
+        for column in map(data.space.index, self.key):
+            codes[:, column] = codes[origin, column]
+        factor = self._factor(data, rarity, margin, len(moved))
+        released = data.with_codes(codes).carry(self.carry, origin)
+        changed = (codes[rare] != data.codes[rare]).any(axis=1).mean()
+        expected = float(margin @ (1 - factor.P[RARE].diagonal())) / len(rare)
+        rest = len(data) - len(rare)
+        rates = (
+            Rate(self.label, "rare records", len(rare), expected, expected, float(changed)),
+            Rate(self.label, "other records", rest, 0.0, 0.0, 0.0),
+        )
+        return Perturbed(
+            released,
+            truth,
+            Mechanism(data.space, (factor,), frame_kind=data.frame_kind),
+            rates,
+            tuple(self._margin_cautions(margin)),
+            rare=self._rare_records(rarity, rare, len(data)),
+        )
+
+    def rarity(self, data: Microdata) -> Rarity:
+        """Return which combinations of the other keys are rare, by a model of these alone."""
+        others = [name for name in data.space.names if name not in self.key]
+        for name in self.key:
+            data.space.index(name)
+        if not others:
+            raise PerturbationError(
+                f"A redraw of {' and '.join(self.key)} needs other keys, by which records are rare."
+                " Add keys, or use mm.Swap or mm.Pram."
+            )
+        return Rarity(search_models(data.project(others)).nearest, float(self.rarer_than))
+
+    def _factor(self, data: Microdata, rarity: Rarity, margin: Integers, moved: int) -> Factor:
+        """Return P[true, released]: `(1 - x) 1(k = j) + x p_j` for rare records, x = (m-1)/(n-1).
+
+        The margin is known where all of them exchange their values.
+        """
+        n, size = int(margin.sum()), len(margin)
+        x = (moved - 1) / (n - 1)
+        P: Array = np.stack([np.eye(size), (1 - x) * np.eye(size) + x * margin / n])
+        space = data.space
+        return Factor(
+            " x ".join(self.key),
+            tuple(space.index(name) for name in self.key),
+            tuple(space[name].size for name in self.key),
+            locked(P),
+            tuple(space.index(name) for name in rarity.model.data.space.names),
+            rarity,
+            locked(np.stack([np.zeros_like(margin), margin])) if moved == n else None,
+        )
+
+    def _chosen(self, rare: Integers, seed: int, records: int) -> Integers:
+        """Return the rare records that exchange their values: all of them, or a share."""
+        number = round(self.share * len(rare))
+        if number < 2:
+            raise PerturbationError(
+                f"{self.share:g} of the {counted(len(rare), 'rare record')} is less than two, so none"
+                " can exchange values. Raise `share`."
+            )
+        if number == len(rare):
+            return rare
+        lots = uniforms(seed, f"{self.label}/choose", start=0, stop=records)[rare]
+        return np.sort(rare[np.argsort(lots)[:number]])
+
+    def _check_reached(self, rare: Integers, people: Array) -> None:
+        """Refuse a bound under which nobody falls, or everybody."""
+        n, bound = len(people), f"rarer_than={self.rarer_than:g}"
+        points = np.quantile(people, _QUARTILES)
+        told = ", ".join(
+            f"{share:.0%} of the records are rarer than {point:.3g}"
+            for share, point in zip(_QUARTILES, points, strict=True)
+        )
+        if len(rare) < 2:
+            raise PerturbationError(
+                f"{bound} reaches {counted(len(rare), 'record')}, and an exchange needs two. Raise it:"
+                f" {told}."
+            )
+        if len(rare) == n:
+            raise PerturbationError(
+                f"{bound} reaches every record of {n:,}, so none is rare. Lower it ({told}), or exchange"
+                " the key between all records with mm.Swap."
+            )
+
+    def _check_values(self, margin: Integers) -> None:
+        if (margin > 0).sum() < 2:
+            raise PerturbationError(
+                f"All {int(margin.sum()):,} rare records have the same value of"
+                f" {' and '.join(self.key)}, so an exchange changes nothing. Raise `rarer_than`."
+            )
+
+    def _check_carried(self, data: Microdata) -> None:
+        """Refuse to carry a key or the weights."""
+        keys = [name for name in self.carry if name in data.space.names]
+        if keys:
+            both = ", ".join(map(repr, (*self.key, *keys)))
+            raise PerturbationError(
+                f"`carry` names {keys[0]!r}, which is a key. Redraw the keys together:"
+                f" mm.Redraw(({both}), ...)."
+            )
+        if dict(data.reading).get("weights") in self.carry:
+            raise PerturbationError(
+                "`carry` names the weights, which belong to the record and not to its key. Leave them"
+                " out."
+            )
+
+    def _margin_cautions(self, margin: Integers) -> Iterator[Caution]:
+        """Yield the caution that few records share out the values."""
+        records, values = int(margin.sum()), len(margin)
+        if records < _FEW * values:
+            text = (
+                f"{self.label}: {counted(records, 'rare record')} for {values:,}"
+                f" {plural(values, 'category', 'categories')} of {' and '.join(self.key)} are fewer than"
+                f" {_FEW} each: their counts, which stay as they are, tell much about who is in the"
+                " file. The informed risk includes this. Raise `rarer_than`, or recode the key first."
+            )
+            yield Caution(SmallMarginWarning, text, "")
+
+    def _rare_records(self, rarity: Rarity, rare: Integers, of: int) -> RareRecords:
+        """Return for whom the key was redrawn, and how many people are alone with their other keys."""
+        model = rarity.model
+        codes = model.data.codes
+        _, place, times = np.unique(
+            model.data.space.number(codes), return_inverse=True, return_counts=True
+        )
+        single = rare[times[place[rare]] == 1]
+        lam, pi = model.at(codes[single])
+        return RareRecords(
+            self.label,
+            self.key,
+            model.data.space.names,
+            float(self.rarer_than),
+            model.terms,
+            len(rare),
+            of,
+            float(chance_of_uniqueness(lam, pi=pi).sum()),
+        )
