@@ -19,6 +19,7 @@ from maskmeter.chart.look import WIDTH
 _Place: TypeAlias = tuple[float, float]
 
 HEIGHT = 300
+DIAMOND = 4.0  # from the middle of a diamond to its edge, and a little more
 ARROW = 7.0  # from the top of the map to the middle of an arrow
 FEW, REACH = 12, 120.0  # releases on the frontier whose labels may be so far away, in pixels
 SUFFIX = " (chosen)"
@@ -80,10 +81,11 @@ class Layout:
         import polars as pl
 
         level = [] if target is None else [target[0]]
+        others = frame["other"].to_list() if "other" in frame.columns else []
         upper = pl.col("upper" if "upper" in frame.columns else "risk")
         uppers = frame.select(upper).to_series()
-        most = cut_off(uppers.to_list(), max(*_ends(frame, "risk"), *level))
-        up = _scale(frame, "risk", level, uppers.clip(upper_bound=most).to_list())
+        most = cut_off(uppers.to_list(), max(*_ends(frame, "risk"), *level, *others))
+        up = _scale(frame, "risk", level, [*uppers.clip(upper_bound=most), *others])
         frame = frame.with_columns(
             pl.col("risk_sd", "loss_sd").fill_nan(0).fill_null(0),
             chosen=pl.col("label") == chosen,
@@ -144,13 +146,21 @@ class Layout:
             if top > risk:
                 yield self._thing((loss, top), (loss, risk))
                 yield self._thing((loss, top), (loss, top), 2 * ARROW if one["beyond"] else 5.0)
-        best = self.frame.filter("frontier").sort("loss", maintain_order=True)
-        for (loss, risk), (more, less) in pairwise(best.select("loss", "risk").iter_rows()):
-            yield self._thing((loss, risk), (more, risk))
-            yield self._thing((more, risk), (more, less))
+            if "other" in one:
+                yield self._thing((loss, one["other"]), (loss, one["other"]), DIAMOND)
+        yield from self._steps("risk", "frontier")
+        if "other" in self.frame.columns:
+            yield from self._steps("other", "other_frontier")
         if self.target is not None:
             line = self._height(self.target[0])
             yield Thing(0.0, 1.0, line, line)
+
+    def _steps(self, risk: str, frontier: str) -> Iterator[Thing]:
+        """Yield the lines along a frontier."""
+        best = self.frame.filter(frontier).sort("loss", maintain_order=True)
+        for (loss, high), (more, low) in pairwise(best.select("loss", risk).iter_rows()):
+            yield self._thing((loss, high), (more, high))
+            yield self._thing((more, high), (more, low))
 
 
 def drawn_label(spot: Spot) -> dict[str, Any]:

@@ -14,7 +14,14 @@ from maskmeter.chart.look import CHOSEN, INK, SOFT, WIDTH, Chart, titled
 
 Placed: TypeAlias = dict[str, dict[int | None, Spot]]
 
-TOLD = {"risk": ",.1f", "upper": ",.1f", "share": ".1%", "loss": ".2f", "changed": ".1%"}
+TOLD = {
+    "risk": ",.1f",
+    "other": ",.1f",
+    "upper": ",.1f",
+    "share": ".1%",
+    "loss": ".2f",
+    "changed": ".1%",
+}
 ON, OFF = "on the frontier", "not on it"
 LOG = ", log scale"
 
@@ -26,12 +33,15 @@ def frontier(
     y: str,
     title: str,
     subtitle: str,
+    other: str = "",
     chosen: str = "",
     target: tuple[float, str] | None = None,
 ) -> Chart:
     """Return points of `loss` and `risk` with their spread, joined along the frontier.
 
-    `chosen` is the label of the release to stand out; `target` a level of risk to draw a line at,
+    Where the frame has another risk of each release, `other`, it is drawn as a small diamond below
+    or above the point, joined along its own frontier, `other_frontier`; the argument says what it
+    is. `chosen` is the label of the release to stand out; `target` a level of risk to draw a line at,
     and what to write on it. A line goes up to the `upper` end of a risk that is not known exactly,
     and ends in an arrow where that is far beyond the others. A scale on which most releases could
     not be told apart is logarithmic.
@@ -51,6 +61,9 @@ def frontier(
     told = [one for one in TOLD if one in frame.columns]
     layers = [_line(base, at)]
     notes = []
+    if "other" in frame.columns:
+        layers += _others(base, at)
+        notes.append(f"Diamonds and the broken line: {other}.")
     if layout.uncertain:
         layers += _uppers(base, at)
         notes.append("Vertical lines reach the upper end of the interval.")
@@ -91,6 +104,17 @@ def _line(base: Chart, at: dict[str, Any]) -> Chart:
     best = base.transform_filter("datum.frontier")
     line = best.mark_line(color=INK, interpolate="step-after", opacity=0.5)
     return line.encode(**at).properties(name="frontier")
+
+
+def _others(base: Chart, at: dict[str, Any]) -> list[Chart]:
+    """Return the other risk of each release, and the line along its frontier."""
+    across = {**at, "y": at["y"].copy()}
+    across["y"].shorthand = "other:Q"
+    line = base.transform_filter("datum.other_frontier").mark_line(
+        color=SOFT, interpolate="step-after", strokeDash=[4, 3], opacity=0.8
+    )
+    marks = base.mark_point(shape="diamond", size=28, strokeWidth=1.5, color=SOFT, opacity=1)
+    return [line.encode(**across).properties(name="other_frontier"), marks.encode(**across)]
 
 
 def _points(base: Chart, at: dict[str, Any], told: list[str]) -> list[Chart]:
