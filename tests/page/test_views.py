@@ -222,9 +222,10 @@ def test_long_tables_are_shortened_and_the_caption_says_so():
 
 def test_the_chosen_release_is_the_first_row_of_the_table(results, drawn):
     found = results["FoundRelease"]
-    (table,) = found._tables()
+    table, layers = found._tables()
 
     assert table.rows[0][0] == found.label
+    assert len(layers.rows) == 3
 
 
 def test_a_result_is_shown_even_if_its_chart_cannot_be_drawn(results, monkeypatch):

@@ -16,6 +16,7 @@ from maskmeter.loss.associations import strongest_associations
 from maskmeter.perturb import Release, protect
 from maskmeter.perturb.step import Step
 from maskmeter.risk import Risk
+from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.view import View
 from maskmeter.types import Array
 
@@ -31,17 +32,16 @@ MOST_CHANGED = 0.5  # of the records in a key, beyond which a release is not use
 
 @dataclass(frozen=True)
 class Trial:
-    """One release of a candidate, its risk in every scenario by name, and its loss."""
+    """One release of a candidate, its loss, and its risk from each intruder in every scenario."""
 
     release: Release
-    risks: dict[str, Risk]
+    risks: dict[Intruder, dict[str, Risk]]
     loss: float
     worst: float  # the loss by its worst measure, whichever is asked for
 
-    @property
-    def risk(self) -> Risk:
-        """The risk in the scenario with the most of it."""
-        return max(self.risks.values(), key=lambda risk: risk.total)
+    def risk(self, intruder: Intruder) -> Risk:
+        """Return the risk from an intruder in the scenario with the most of it."""
+        return max(self.risks[intruder].values(), key=lambda risk: risk.total)
 
     @property
     def useful(self) -> bool:
@@ -52,12 +52,13 @@ class Trial:
     @property
     def assessable(self) -> bool:
         """Whether the risk of every scenario holds."""
-        return all(risk.assessable for risk in self.risks.values())
+        return all(risk.assessable for risk in self.risks[EXACT_MATCH].values())
 
     @property
     def cautions(self) -> list[Caution]:
         """Why the estimates may mislead, whatever the release."""
-        said = [caution for risk in self.risks.values() for caution in risk.cautions]
+        risks = [risk for one in self.risks.values() for risk in one.values()]
+        said = [caution for risk in risks for caution in risk.cautions]
         return [one for one in said if one.kind is not FewUniquesWarning]
 
 
@@ -65,8 +66,10 @@ class Trial:
 class Point:
     """A candidate on the map: means over its replications, and their standard deviations.
 
-    `upper` is the upper end of the interval of an estimated risk, and the risk itself when the
-    population is known. `loss` is a distance from the unchanged table: smaller is better.
+    `risk` is that from an intruder who matches exactly, `informed` that from one who knows the
+    method; `upper` is the upper end of the interval of each, and the risk itself when the population
+    is known. Shares are of the sample uniques of the unprotected file. `loss` is a distance from
+    the unchanged table: smaller is better.
     """
 
     label: str
@@ -76,6 +79,10 @@ class Point:
     risk_sd: float
     share: float
     upper: float
+    informed: float
+    informed_sd: float
+    informed_share: float
+    informed_upper: float
     loss: float
     loss_sd: float
     replications: int
@@ -83,20 +90,37 @@ class Point:
     @classmethod
     def of(cls, label: str, trials: Sequence[Trial]) -> Point:
         """Return the place of a candidate that was tried some times."""
-        risk = np.array([trial.risk.total for trial in trials])
         loss = np.array([trial.loss for trial in trials])
+        matched, informed = (
+            [trial.risk(intruder) for trial in trials] for intruder in (EXACT_MATCH, INFORMED)
+        )
         return cls(
             label,
             changed=float(np.mean([trial.release.changed.mean() for trial in trials])),
             left_out=float(np.mean([trial.release.left_out for trial in trials])),
-            risk=float(risk.mean()),
-            risk_sd=_spread(risk),
-            share=float(np.mean([trial.risk.share for trial in trials])),
-            upper=float(np.mean([trial.risk.upper for trial in trials])),
+            **_figures(matched, "risk", ""),
+            **_figures(informed, "informed", "informed_"),
             loss=float(loss.mean()),
             loss_sd=_spread(loss),
             replications=len(trials),
         )
+
+    def matches(self, intruder: Intruder) -> tuple[float, float]:
+        """Return the correct matches to expect of an intruder, and the upper end of their interval."""
+        if intruder == INFORMED:
+            return self.informed, self.informed_upper
+        return self.risk, self.upper
+
+
+def _figures(risks: Sequence[Risk], name: str, prefix: str) -> dict[str, float]:
+    """Return the means of some risks, and the spread of their totals."""
+    totals = np.array([risk.total for risk in risks])
+    return {
+        name: float(totals.mean()),
+        f"{name}_sd": _spread(totals),
+        f"{prefix}share": float(np.mean([risk.share for risk in risks])),
+        f"{prefix}upper": float(np.mean([risk.upper for risk in risks])),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +167,11 @@ class Assessor:
                 "A release among the candidates was made from another file. Give releases of this"
                 " file, or the steps that make them."
             )
-        risks = {name: view.with_release(release).risk() for name, view in self.views.items()}
+        seen = {name: view.with_release(release) for name, view in self.views.items()}
+        risks: dict[Intruder, dict[str, Risk]] = {
+            intruder: {name: view.risk(intruder=intruder) for name, view in seen.items()}
+            for intruder in (EXACT_MATCH, INFORMED)
+        }
         found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
         loss = float(np.mean([distance(one, self.measure) for one in found]))
         return Trial(release, risks, loss, float(np.mean([one.worst for one in found])))

@@ -14,9 +14,11 @@ from maskmeter.perturb import Release
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import Errors, Known, views
 from maskmeter.riskutility.assessor import Assessor, Measure, Steps, Tables, altered_keys
-from maskmeter.riskutility.choice import FoundRelease, found_release
-from maskmeter.riskutility.comparison import UNCHANGED, check_candidates
+from maskmeter.riskutility.choice import FoundRelease
+from maskmeter.riskutility.comparison import check_candidates
 from maskmeter.riskutility.family import Family
+from maskmeter.riskutility.riskmap import UNCHANGED
+from maskmeter.riskutility.search import found_release
 from maskmeter.streams import RandomSource, seed_of
 
 
@@ -39,8 +41,10 @@ def find_release(
 
     The file as it is comes first. A `family` is searched for the lowest rate of each of its methods
     that meets the target, up to the rate where a release is no longer useful (a loss over 50, or
-    over half of the records changed in a key); `candidates` are each tried once. Where no useful
-    release meets the target the nearest one is returned, with a warning that says what binds.
+    over half of the records changed in a key); `candidates` are each tried once. With neither,
+    records whose other keys are rare exchange a key (`mm.Redraw`): the one that lowers the risk
+    most, and two together if one will not do. Where no useful release meets the target the nearest
+    one is returned, with a warning that says what binds.
 
     Parameters
     ----------
@@ -54,20 +58,20 @@ def find_release(
     >>> population = mm.count(census, keys=["lad", "age", "ethnicity"])
     >>> people = mm.bernoulli_sample(census, fraction=0.05, rng=1)
     >>> sample = mm.read(people, keys=population.space, fraction=0.05)
+    >>> target = mm.Target(max_share=0.15)
     >>> family = mm.Family("lad", methods=("swap",), target="ethnicity")
-    >>> found = mm.find_release(
-    ...     sample, family=family, target=mm.Target(max_share=0.15), population=population, rng=1
-    ... )
-    >>> found.met
-    True
+    >>> swap = mm.find_release(sample, target=target, family=family, population=population, rng=1)
+    >>> redraw = mm.find_release(sample, target=target, population=population, rng=1)
+    >>> swap.label, redraw.label
+    ('targeted swap 9%', 'redraw ethnicity < 222')
     """
     if not isinstance(target, Target):
         raise InputError(f"`target` must be an mm.Target, not {shown(target)}.")
     check_microdata(data)
     check_progress(progress)
-    if (family is None) == (candidates is None):
+    if family is not None and candidates is not None:
         raise InputError(
-            "Give either a `family` to search or `candidates` to choose from, not both."
+            "Give a `family` to search, or `candidates` to choose from, or neither, but not both."
         )
     if family is not None and not isinstance(family, Family):
         raise InputError(f"`family` must be an mm.Family, not {shown(family)}.")
