@@ -37,10 +37,12 @@ from maskmeter.perturb.step import Step
 from maskmeter.plan import Plan, Task
 from maskmeter.plan.job import OWN_STEPS
 from maskmeter.plan.schema import ErrorPlan, ReportPlan
+from maskmeter.risk.intruder import INFORMED
 from maskmeter.riskutility import FoundRelease, RiskUtilityMap
 from maskmeter.riskutility.assessor import Assessor, altered_keys
-from maskmeter.riskutility.choice import found_release
-from maskmeter.riskutility.comparison import UNCHANGED, candidate_map
+from maskmeter.riskutility.comparison import candidate_map
+from maskmeter.riskutility.riskmap import UNCHANGED
+from maskmeter.riskutility.search import found_release
 from maskmeter.streams import seed_of
 
 STEPS = (
@@ -157,9 +159,7 @@ def run_find(
     target, family = task.target, task.family
     candidates = {**({OWN_STEPS: task.steps} if task.steps else {}), **task.candidates}
     if target is None:
-        raise PlanError("The plan has no [target]: give max_share or max_total there.")
-    if family is None and not candidates:
-        raise PlanError("The plan has nothing to choose from: add a [family] or [[candidate]]s.")
+        raise PlanError("The plan has no [target]: give max_share, max_total or max_record there.")
     if family is not None and task.steps:
         raise PlanError(
             "The plan has both a [family] and [[step]]s, which a search would leave out: move them to"
@@ -173,7 +173,7 @@ def run_find(
         _assessor(task, changed),
         target,
         family=family,
-        candidates=None if family else candidates,
+        candidates=candidates or None,
         seed=seed_of(seed),
         progress=progress,
     )
@@ -259,4 +259,12 @@ def _compared(
     """Return the map of the candidates beside some releases and the file as it is."""
     candidates = {UNCHANGED: None, **releases, **task.candidates}
     changed = altered_keys(task.sample, [*releases.values(), *task.candidates.values()])
-    return candidate_map(_assessor(task, changed), candidates, [seed], progress)
+    target = task.target
+    return candidate_map(
+        _assessor(task, changed),
+        candidates,
+        [seed],
+        intruder=INFORMED if target is None else target.intruder,
+        target=target,
+        progress=progress,
+    )

@@ -137,20 +137,24 @@ def test_assess_writes_the_same_figures_as_the_api(packed, ending):
     release = mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=DRAWN)
     model = mm.search_loglinear(sample)
     risk = mm.estimate_risk(release, model)
+    informed = mm.estimate_risk(release, model, intruder="informed")
     found = json.loads((out / "assessment.json").read_text(encoding="utf-8"))
     (scenario,) = found["scenarios"]
-    assert found["schema_version"] == 2
-    assert scenario["risk"]["total"] == risk.total
-    assert scenario["risk"]["interval"] == list(risk.interval)
-    assert scenario["risk"]["uniques"] == risk.uniques
-    assert scenario["unprotected"]["total"] == mm.estimate_risk(sample, model).total
+    assert found["schema_version"] == 3
+    assert scenario["intruder"] == "informed"
+    for name, one in (("exact_match", risk), ("informed", informed)):
+        assert scenario["risks"][name]["total"] == one.total
+        assert scenario["risks"][name]["interval"] == list(one.interval)
+        assert scenario["risks"][name]["uniques"] == one.uniques
+        assert scenario["unprotected"][name]["total"] == mm.estimate_risk(sample, model).total
     assert scenario["model"]["tau2"] == risk.tau2
     loss = mm.information_loss(release, rows="lad", columns="ethnicity")
     assert found["loss"][0]["raad"] == loss.raad
     assert found["changed"] == release.changed.mean()
     assert found["target"]["met"] is True
     left_out = {one["key"]: one["total"] for one in scenario["without_one_key"]}
-    without_age = mm.estimate_risk(release.project(["lad", "sex", "ethnicity"]))
+    seen = release.project(["lad", "sex", "ethnicity"])
+    without_age = mm.estimate_risk(seen, intruder="informed")
     assert left_out["age"] == pytest.approx(without_age.total)
 
     protected = mm.read(out / f"protected{ending}", keys=sample.space, fraction=0.02)
@@ -158,6 +162,7 @@ def test_assess_writes_the_same_figures_as_the_api(packed, ending):
     assert protected.to_frame()["income"].equals(sample.to_frame()["income"])
     by_record = pl.read_parquet(out / "risk_by_record.parquet")
     assert by_record["risk"].to_numpy() == pytest.approx(risk.by_record)
+    assert by_record["informed"].to_numpy() == pytest.approx(informed.by_record)
     assert by_record["unique"].sum() == risk.uniques
     assert by_record["key lad"].to_list() == [
         release.released.space["lad"].categories[code] for code in release.released.codes[:, 0]
@@ -282,7 +287,9 @@ def test_a_file_without_steps_is_assessed_unprotected(people, tmp_path):
     )
     assert len(list((tmp_path / "out" / "charts").iterdir())) >= 3
     sample = mm.read(source, keys=KEYS, weights="weight")
-    assert found["scenarios"][0]["risk"]["total"] == mm.estimate_risk(sample).total
+    risks = found["scenarios"][0]["risks"]
+    assert risks["informed"]["total"] == mm.estimate_risk(sample).total
+    assert risks["exact_match"]["total"] == risks["informed"]["total"]  # nothing was changed
 
 
 SCENARIOS = """
@@ -313,7 +320,7 @@ def test_every_scenario_is_assessed_and_the_worst_is_the_headline(people, tmp_pa
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "out" / "public.html").exists()
     found = json.loads((tmp_path / "out" / "assessment.json").read_text())
-    totals = {one["name"]: one["risk"]["total"] for one in found["scenarios"]}
+    totals = {one["name"]: one["risks"]["informed"]["total"] for one in found["scenarios"]}
     assert list(totals) == ["neighbour", "registrar"]
     assert found["headline"] == max(totals, key=totals.get)
     assert f"In the worst of 2 scenarios ({found['headline']})" in done.stdout
@@ -321,8 +328,8 @@ def test_every_scenario_is_assessed_and_the_worst_is_the_headline(people, tmp_pa
     frame = pl.read_parquet(tmp_path / "out" / "risk_by_record.parquet")
     assert {"risk neighbour", "risk registrar"} < set(frame.columns)
     registrar = next(one for one in found["scenarios"] if one["name"] == "registrar")
-    assert registrar["risk"]["total"] == pytest.approx(
-        registrar["unprotected"]["total"]
+    assert registrar["risks"]["informed"]["total"] == pytest.approx(
+        registrar["unprotected"]["informed"]["total"]
     )  # lad is not known
 
 
@@ -340,7 +347,9 @@ def test_a_population_makes_the_risk_exact(town, tmp_path):
     release = mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=DRAWN)
     (scenario,) = found["scenarios"]
     assert found["population_known"]
-    assert scenario["risk"]["total"] == mm.exact_risk(release, population).total
+    for name, intruder in (("exact_match", "exact-match"), ("informed", "informed")):
+        risk = mm.exact_risk(release, population, intruder=intruder)
+        assert scenario["risks"][name]["total"] == risk.total
     right = mm.correctly_classified_risk(release, population).total
     assert {one["equation"]: one["total"] for one in scenario["other_measures"]}["(2.9)"] == right
 
@@ -384,7 +393,7 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
     assert risks == [point.risk for point in options.points]
     assert max(len(line) for line in done.stdout.splitlines() if not line.startswith("Wrote")) <= 80
 
-    allowed = 0.9 * options["swap 20%"].upper
+    allowed = 0.9 * options["swap 20%"].informed_upper
     tight = planned(tmp_path, CHOICES.replace("max_share = 0.5", f"max_total = {allowed}"))
     best = run("find", source, "--plan", tight, "--out", tmp_path / "best", "--json", drawn=DRAWN)
     assert best.returncode == 0, best.stderr
@@ -398,7 +407,11 @@ def test_candidates_are_compared_and_the_best_is_found(people, tmp_path):
     )
     assert found.label == "pram 40%"
     assert (chosen["chosen"], chosen["target"]["met"]) == (found.label, True)
-    assert chosen["scenarios"][0]["risk"]["total"] == found.risk.total
+    assert chosen["scenarios"][0]["risks"]["informed"]["total"] == found.risk.total
+    assert chosen["map"]["layers"] == [
+        {"intruder": x.intruder, "by": x.by, "label": x.label, "matches": x.matches, "loss": x.loss}
+        for x in found.layers
+    ]
     again = run(
         "assess",
         source,
@@ -704,8 +717,10 @@ def test_the_map_includes_the_release_that_was_drawn(people, tmp_path):
     found = json.loads(first.stdout)
     options = {one["label"]: one for one in found["map"]["releases"]}
     assert list(options) == ["no protection", "the plan's steps", "pram"]
-    assert options[found["chosen"]]["risk"] == found["scenarios"][0]["risk"]["total"]
-    assert options["no protection"]["risk"] == found["scenarios"][0]["unprotected"]["total"]
+    risks, bare = (found["scenarios"][0][name] for name in ("risks", "unprotected"))
+    assert options[found["chosen"]]["risk"] == risks["exact_match"]["total"]
+    assert options[found["chosen"]]["informed"] == risks["informed"]["total"]
+    assert options["no protection"]["risk"] == bare["exact_match"]["total"]
 
 
 def test_find_checks_the_target_in_every_scenario(people, tmp_path):
@@ -729,10 +744,10 @@ max_total = 6
 
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    uppers = [one["risk"]["interval"][1] for one in found["scenarios"]]
+    uppers = [one["risks"]["informed"]["interval"][1] for one in found["scenarios"]]
     assert found["target"]["met"] == (max(uppers) <= 6)
     chosen = next(one for one in found["map"]["releases"] if one["label"] == found["chosen"])
-    assert chosen["upper"] == pytest.approx(max(uppers))
+    assert chosen["informed_upper"] == pytest.approx(max(uppers))
 
 
 def test_mistakes_in_a_plan_are_reported_with_their_lines(people, tmp_path):

@@ -97,8 +97,11 @@ def test_each_scenario_is_assessed_on_its_own_keys(release):
     near, whole = known.scenarios
 
     with without_warnings():  # few records are unique on two keys
-        assert near.risk.total == mm.estimate_risk(release.project(["lad", "age"])).total
-    assert whole.risk.total == mm.estimate_risk(release).total
+        seen = release.project(["lad", "age"])
+        assert near.after["exact-match"].total == mm.estimate_risk(seen).total
+    for intruder, risk in whole.after.items():
+        assert risk.total == mm.estimate_risk(release, intruder=intruder).total
+    assert whole.risk is whole.after["informed"]
     assert known.worst is whole
     left_out = dict(whole.left_out)
     assert set(left_out) == set(KEYS)
@@ -147,14 +150,17 @@ def test_recording_errors_lower_the_risk_only_where_their_key_is_known(sample):
 
 
 def test_the_summary_starts_with_the_verdict(found, release):
-    risk = mm.estimate_risk(release)
+    risk, matched = (mm.estimate_risk(release, intruder=one) for one in ("informed", "exact-match"))
     said = found.summary()
 
-    assert said.startswith("The target (at most 2% of the sample uniques matched correctly) is")
+    assert said.startswith(
+        "The target (at most 2% of the sample uniques matched correctly by an informed intruder) is"
+    )
     assert (
-        f"About {risk.total:.1f} of {risk.uniques:,} unique records could be matched correctly;"
-        " no record has a better than even chance of a correct match."
+        f"About {risk.total:.0f} of {risk.uniques:,} unique records could be matched correctly by an"
+        " informed intruder; none has a better than even chance."
     ) in said
+    assert f"and matches exactly would be right for about {matched.total:.1f}." in said
     assert "Without protection, about" in said
 
 
@@ -193,7 +199,7 @@ def test_the_figures_survive_json_and_match_the_documented_schema(found):
     schema = msgspec.json.schema(Figures)
 
     assert msgspec.json.decode(written, type=Figures) == figures(found)
-    assert json.loads(written)["schema_version"] == 2
+    assert json.loads(written)["schema_version"] == 3
     documented = Path(__file__).parents[2] / "docs" / "assessment.schema.json"
     assert json.loads(documented.read_text(encoding="utf-8")) == json.loads(json.dumps(schema))
 
@@ -242,8 +248,12 @@ def test_the_first_screen_shows_the_decision(found):
         "Records changed",
         "Information loss",
     ]
-    low, high = found.worst.before.interval
+    low, high = found.worst.before["informed"].interval
     assert facts["Matches before"].note.startswith(f"interval {low:.0f} to {high:.0f}")
+    matched = found.worst.after["exact-match"].total
+    assert facts["Matches after"].note.endswith(
+        f"of the uniques before; {matched:.1f} by exact matching"
+    )
     (both,) = first.blocks
     assert "RS20" in json.dumps(both.wider.chart.to_dict())
     assert len(both.other.rows) == 3
@@ -254,7 +264,7 @@ def test_the_first_screen_shows_the_decision(found):
 def test_without_candidates_the_first_screen_shows_the_risk_before_and_after(found, sample):
     drawn = json.dumps(top(figures(replace(found, options=None))).blocks[0].wider.chart.to_dict())
 
-    for risk in (found.worst.before, found.worst.risk):
+    for risk in (*found.worst.before.values(), *found.worst.after.values()):
         assert str(risk.total)[:8] in drawn
     alone = top(figures(assess(sample)))
     assert alone.mark == ""
@@ -319,7 +329,7 @@ def test_the_report_gives_the_share_of_records_actually_swapped(sample):
 )
 def test_risk_bands_contain_every_unique_record(found, risks):
     risk = replace(found.worst.risk, by_unique=np.array(risks), records=np.arange(len(risks)))
-    bands = replace(found.worst, risk=risk).bands()
+    bands = replace(found.worst, after={"informed": risk}).bands()
     counts = bands["count"].to_list()
 
     assert sum(counts) == len(risks)
@@ -332,7 +342,7 @@ def test_risk_bands_contain_every_unique_record(found, risks):
 
 def test_a_misleading_key_is_named(sample):
     scrambled = mm.Pram("lad", stay=0.05).apply(sample, rng=1)
-    known = assess(scrambled)
+    known = assess(scrambled, target=Target(max_share=0.1, intruder="exact-match"))
 
     (key, one), *_ = known.worst.better_without
     assert key == "lad"
@@ -340,6 +350,7 @@ def test_a_misleading_key_is_named(sample):
     assert "An intruder who ignores lad would do better" in known.summary()
     assert "An intruder who ignores lad would do better" in top(figures(known)).under
     assert figures(known).worst.better_without[0].key == "lad"
+    assert not assess(scrambled).worst.better_without  # who knows the method is not misled
 
 
 def test_agency_files_are_readable_only_by_their_owner(release, tmp_path):
@@ -539,18 +550,20 @@ def test_matrices_are_written_readable_only_by_their_owner(release, tmp_path):
 
 def test_an_assessment_has_the_views_of_every_result(found, sample):
     frame = found.to_frame()
-    values = {figure: value for _, figure, value, _ in frame.iter_rows()}
+    values = {(who, figure): value for _, who, figure, value, _ in frame.iter_rows()}
     worst = found.worst
 
-    assert frame.columns == ["scenario", "figure", "value", "unprotected"]
-    assert values["correct matches"] == worst.risk.total
-    assert values["unique records"] == worst.risk.uniques
-    assert frame["unprotected"][1] == worst.before.total
+    assert frame.columns == ["scenario", "intruder", "figure", "value", "unprotected"]
+    for intruder, risk in worst.after.items():
+        assert values[intruder, "correct matches"] == risk.total
+        assert values[intruder, "unique records"] == risk.uniques
+        assert values[intruder, "largest risk of a record"] == risk.largest
+    assert frame["unprotected"][1] == worst.before["exact-match"].total
     assert found.summary() == figures(found).verdict
     assert repr(found).startswith("Assessment(1 scenario; worst EstimatedRisk(")
     drawn = json.dumps(found.plot().to_dict())
-    assert all(str(risk.total)[:8] in drawn for risk in (worst.before, worst.risk))
-    assert assess(sample, drop_one=False).to_frame()["unprotected"].null_count() == 7
+    assert all(str(risk.total)[:8] in drawn for risk in worst.after.values())
+    assert assess(sample, drop_one=False).to_frame()["unprotected"].null_count() == 16
 
 
 def test_figures_contain_no_record_value_and_no_seed(tmp_path):
@@ -588,7 +601,7 @@ def test_a_report_to_an_unwritable_folder_is_rejected(release, tmp_path):
             mm.report(assess(release), folder)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema_version": 2}', "\x00"])
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema_version": 3}', "\x00"])
 def test_invalid_provenance_files_are_rejected(tmp_path, text):
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(mm.MaskmeterError, match="not a provenance"):
@@ -615,11 +628,15 @@ def test_by_record_has_one_risk_column_per_scenario(release):
         *(f"key {name}" for name in KEYS),
         "unique",
         "risk",
+        "informed",
         "risk near",
+        "informed near",
         "risk all",
+        "informed all",
     ]
     assert frame["risk"].equals(frame["risk all"].alias("risk"))
-    assert np.array_equal(frame["risk near"], known.scenarios[0].risk.by_record)
+    assert np.array_equal(frame["informed near"], known.scenarios[0].risk.by_record)
+    assert (frame["informed"] >= frame["risk"]).all()
 
 
 def test_exact_risk_is_null_for_records_that_are_not_unique(town, release):
@@ -634,7 +651,8 @@ def test_exact_risk_is_null_for_records_that_are_not_unique(town, release):
         "(2.7)",
         "(2.9)",
     ]
-    assert known.worst.risk.total == mm.exact_risk(release, population).total
+    for intruder, risk in known.worst.after.items():
+        assert risk.total == mm.exact_risk(release, population, intruder=intruder).total
 
 
 @pytest.mark.parametrize(

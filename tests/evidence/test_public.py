@@ -92,10 +92,16 @@ def agency_page(found):
 def told_by(known):
     """Return the numbers in the figures as the tables and the map that attacks use."""
     rows = [
-        (name, risk.uniques, risk.total, None if risk.share is None else 100 * risk.share)
-        for name, risk in known.risks
+        (
+            name,
+            both.informed.uniques,
+            both.exact_match.total,
+            both.informed.total,
+            None if both.informed.share is None else 100 * both.informed.share,
+        )
+        for name, both in known.risks
     ]
-    heads = ("scenario", "unique records", "correct matches", "share")
+    heads = ("scenario", "unique records", "exact match", "informed", "share")
     tables = [
         (heads, rows),
         (
@@ -106,8 +112,11 @@ def told_by(known):
     drawn = []
     if known.map is not None:
         drawn.append(Figure("", map_drawing(known.map)))
-        listed = [(one.label, one.risk, 100 * one.share) for one in known.map.releases]
-        tables.append((("release", "correct matches", "share"), listed))
+        listed = [
+            (one.label, one.risk, one.informed, 100 * one.informed_share)
+            for one in known.map.releases
+        ]
+        tables.append((("release", "exact", "informed", "share"), listed))
     return [
         Table("", head, tuple(tuple("" if x is None else str(x) for x in row) for row in rows))
         for head, rows in tables
@@ -165,13 +174,13 @@ def moved(shares, here, there, part):
 
 def by_the_unprotected_matches(blocks, found):
     """Solve for the number of unique records when the file is the whole population."""
-    named = [*column(blocks, "correct matches")]
+    named = [pair for head in ("exact", "exact match", "informed") for pair in column(blocks, head)]
     return [near(x) for name, x in named if "no protection" in name or "unprotected" in name]
 
 
 def by_total_over_share(blocks, found):
-    """Solve for the number of unique records from the total and its share."""
-    totals, shares = dict(column(blocks, "correct matches")), dict(column(blocks, "share"))
+    """Solve for the number of unique records before protection from the total and its share."""
+    totals, shares = dict(column(blocks, "informed")), dict(column(blocks, "share"))
     return [
         near(100 * total / shares[name])
         for name, total in totals.items()
@@ -275,6 +284,10 @@ def test_every_public_number_is_rounded(worlds):
     assert kept > 50 * WORLDS  # numbers that redaction removes
 
 
+def both_of(risks):
+    return risks.exact_match, risks.informed
+
+
 def test_figures_that_could_reveal_a_few_changed_records_are_not_public(worlds):
     for found in worlds:
         told = public(found)
@@ -286,8 +299,9 @@ def test_figures_that_could_reveal_a_few_changed_records_are_not_public(worlds):
         for one in told.scenarios:
             assert one.model is None
             assert one.bands == one.without_one_key == one.other_measures == ()
-            for risk in (one.risk, one.unprotected):
+            for risk in [r for both in (one.risks, one.unprotected) for r in both_of(both)]:
                 assert not risk.cell_sizes
+                assert risk.largest is None
                 assert risk.share is risk.above_half is risk.above_fifth is None
                 assert risk.without_target is None
 
@@ -346,12 +360,12 @@ def test_the_public_page_never_shows_less_risk_than_the_agency_report(worlds):
         if told is not None:
             compared += 1
             assert told[0] >= found.worst.risk.total
-            assert told[0] / told[1] >= found.worst.risk.share
+            assert told[0] / told[1] >= found.worst.risk.total / found.worst.risk.uniques
     assert compared > WORLDS / 4
 
 
 def test_the_public_page_names_a_misleading_key(town_release):
-    found = assess(town_release)
+    found = assess(town_release, target=mm.Target(max_share=0.1, intruder="exact-match"))
 
     assert found.worst.better_without[0][0] == "lad"
     assert "An intruder who ignores lad would do better" in top(public(found)).under
@@ -423,7 +437,8 @@ def test_no_risk_is_public_if_the_file_is_not_assessable():
     told = public(found)
 
     assert [one.risk.assessable for one in figures(found).scenarios] == [False, True]
-    assert all(risk.total is None and not risk.assessable for _, risk in told.risks)
+    every = [risk for _, both in told.risks for risk in both_of(both)]
+    assert all(risk.total is None and not risk.assessable for risk in every)
     assert top(told).lead.startswith("Scenario all: The log-linear model does not describe")
     assert top(told).facts == ()
     rows = [row for one in page_of(told) if isinstance(one, Table) for row in one.rows]

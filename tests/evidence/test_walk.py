@@ -109,4 +109,4 @@ def test_assess_searches_all_keys_once_and_repeats_no_pass(  # noqa: PLR0917 - f
     assert len(set(walk["passes"])) == len(walk["passes"])
     assert len(walk["written"]) == bool(parts)
     found = json.loads((tmp_path / "pack" / "assessment.json").read_text(encoding="utf-8"))
-    assert found["scenarios"][0]["risk"]["total"] > 0
+    assert found["scenarios"][0]["risks"]["informed"]["total"] > 0

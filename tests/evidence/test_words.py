@@ -66,7 +66,7 @@ def test_results_use_the_singular_for_one(sample):
     ]
 
     assert "among 1 sample unique (" in risk.summary()
-    assert str(Target(max_total=1)) == "at most 1 correct match"
+    assert str(Target(max_total=1)) == "at most 1 correct match by an informed intruder"
     assert not [text for text in said if FIXED.search(text)]
 
 

@@ -49,7 +49,7 @@ WRONG = [
     (
         '[[step]]\nkey = "a"',
         "line 1: [[step]] number 1 needs",
-        "'method' ('swap' or 'pram' or 'recode' or 'subsample')",
+        "'method' ('redraw' or 'swap' or 'pram' or 'recode' or 'subsample')",
     ),
     ('[[step]]\nmethod = "swap"\nkey = "a"', "line 1: [[step]] number 1", "needs an entry 'rate'"),
     ('[step]\nmethod = "swap"', "line 1: [step] must be a list", "Write it as [[step]]."),

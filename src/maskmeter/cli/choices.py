@@ -50,7 +50,8 @@ def compare(
     from maskmeter.evidence.drawings import option_frame
     from maskmeter.evidence.schema import encoded
     from maskmeter.files import check_folder
-    from maskmeter.riskutility.comparison import map_table
+    from maskmeter.riskutility.layers import layer_table
+    from maskmeter.riskutility.riskmap import map_table
     from maskmeter.workflows import STEPS, run_compare, settings_of
 
     folder = check_folder(out, "comparison.html", "comparison.json")
@@ -63,7 +64,10 @@ def compare(
         click.echo(encoded(known).decode(), nl=False)
         return
     print_words(known.map.headline, "")
-    print_table(map_table(option_frame(known.map), measure=known.map.measure))
+    frame, intruder = option_frame(known.map), known.map.intruder
+    print_table(map_table(frame, measure=known.map.measure, intruder=intruder))
+    if known.map.layers:
+        print_table(layer_table(known.map.layers))
     warn_of(known.map.cautions)
     print_files(files)
 
@@ -90,10 +94,11 @@ def find(
 ) -> None:
     """Find the release that meets the target with the least loss.
 
-    The plan needs a [target], and either a [family], whose rates are searched, or [[candidate]]s to
-    choose from. Every scenario must meet the target: by the upper end of the interval if the risk is
-    estimated, or by the estimate if the plan says so. A release with a loss over 50, or with more
-    than half of the records changed in a key, is not useful and is never chosen.
+    The plan needs a [target]. It may have [[candidate]]s to choose from, or a [family], whose rates
+    are searched; with neither, a key is redrawn where few people share the others. Every scenario
+    must meet the target against an intruder who knows the method, by the upper end of the interval
+    if the risk is estimated, unless the plan says otherwise. A release with a loss over 50, or with
+    more than half of the records changed in a key, is not useful and is never chosen.
 
     Writes the evidence pack of the chosen release. If no useful release meets the target, it writes
     that of the nearest one, and the verdict says so.

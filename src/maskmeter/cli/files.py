@@ -157,6 +157,7 @@ def protect(
         f"{moved:,} of {counted(len(changed), 'record')} {plural(moved, 'was', 'were')} changed."
     )
     print_table(steps_table(steps))
+    print_words(*(str(one) for one in release.rare))
     print_files((out, beside))
 
 
@@ -164,12 +165,15 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
     """Print the figures of a pack and where its files are."""
     from maskmeter.evidence.schema import encoded
     from maskmeter.evidence.sections import cell_sizes, risk_table
+    from maskmeter.riskutility.layers import layer_table
 
     if as_json:
         click.echo(encoded(pack.figures).decode(), nl=False)
         return
     print_words(pack.summary(), "")
     print_table(risk_table(pack.figures))
+    if pack.figures.map is not None and pack.figures.map.layers:
+        print_table(layer_table(pack.figures.map.layers))
     print_table(cell_sizes(pack.figures))
     warn_of((*pack.figures.cautions, *pack.figures.worst.cautions))
     for lost in pack.lost:

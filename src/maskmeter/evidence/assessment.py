@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from maskmeter.loss import Loss, information_loss
 from maskmeter.page import Table
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted
+from maskmeter.risk.intruder import INFORMED, Intruder
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import Errors, Known, View, views
 from maskmeter.riskutility.assessor import (
@@ -56,7 +57,7 @@ class Assessment(Findings, InWords):
         return figures(self).verdict
 
     def to_frame(self) -> Any:
-        """Return a row for each scenario and figure: its value, and that of the unprotected file."""
+        """Return a row for each scenario, intruder and figure: its value, and that before protection."""
         return as_kind(self._frame(), self.data.frame_kind)
 
     def by_record(self) -> Any:
@@ -68,12 +69,14 @@ class Assessment(Findings, InWords):
 
     def _frame(self) -> pl.DataFrame:
         rows = [
-            (one.name, name, value, before.get(name))
+            (one.name, intruder, name, value, before.get(name))
             for one in figures(self).scenarios
-            for before in [{} if one.unprotected is None else listed_figures(one.unprotected)]
-            for name, value in listed_figures(one.risk).items()
+            for intruder in get_args(Intruder)
+            for bare in [one.unprotected]
+            for before in [{} if bare is None else listed_figures(bare.of(intruder))]
+            for name, value in listed_figures(one.risks.of(intruder)).items()
         ]
-        kinds = {"scenario": pl.String, "figure": pl.String}
+        kinds = dict.fromkeys(("scenario", "intruder", "figure"), pl.String)
         return pl.DataFrame(
             rows, schema=kinds | dict.fromkeys(("value", "unprotected"), pl.Float64), orient="row"
         )
@@ -160,11 +163,12 @@ def assessment_of(
     """Return the assessment of a file as some intruders see it, without a warning."""
     release = next(iter(seen.values())).release
     private, measured = _household(release.original, household, seen)
+    intruder = INFORMED if target is None else target.intruder
     found = []
     for number, (name, view) in enumerate(seen.items(), start=1):
         if progress is not None:
             progress(f"Measuring the risk: {name}", number, len(seen))
-        found.append(scenario_risk(name, view, measured, drop_one=drop_one))
+        found.append(scenario_risk(name, view, measured, intruder=intruder, drop_one=drop_one))
     if progress is not None:
         progress("Measuring the loss", 0, 0)
     several = release.protected and len(release.original.space.names) > 1

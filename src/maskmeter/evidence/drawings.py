@@ -11,7 +11,7 @@ from maskmeter import chart
 from maskmeter.evidence.schema import Figures, MapFigures, ModelFigures
 from maskmeter.evidence.wording import listed_figures
 from maskmeter.plurals import counted
-from maskmeter.riskutility.comparison import map_chart
+from maskmeter.riskutility.riskmap import map_chart
 
 
 def risk_chart(figures: Figures) -> Any:
@@ -20,12 +20,14 @@ def risk_chart(figures: Figures) -> Any:
     A risk that is not assessable has no point.
     """
     rows = []
-    for name, risk in figures.risks:
-        held = listed_figures(risk)
-        total = held["correct matches"]
-        ends = (held["lower end of the interval"], held["upper end of the interval"])
-        low, high = (total, total) if risk.interval is None else ends
-        rows.append((name, total, low, high))
+    for name, risks in figures.risks:
+        for intruder in ("exact-match",) if risks.same else ("exact-match", "informed"):
+            risk = risks.of(intruder)
+            held = listed_figures(risk)
+            total = held["correct matches"]
+            ends = (held["lower end of the interval"], held["upper end of the interval"])
+            low, high = (total, total) if risk.interval is None else ends
+            rows.append((name if risks.same else f"{name}, {intruder}", total, low, high))
     kinds = {"name": pl.String} | dict.fromkeys(("risk", "low", "high"), pl.Float64)
     return chart.intervals(
         pl.DataFrame(rows, schema=kinds, orient="row"),
@@ -34,8 +36,14 @@ def risk_chart(figures: Figures) -> Any:
         subtitle="exact: the population is known"
         if figures.population_known
         else "with the approximate 95 % interval",
-        target=None if figures.target is None else figures.target.allowed,
+        target=_line(figures),
     )
+
+
+def _line(figures: Figures) -> float | None:
+    """Return the correct matches that the target allows, if it is about these."""
+    target = figures.target
+    return None if target is None or target.max_record is not None else target.allowed
 
 
 def option_frame(known: MapFigures) -> pl.DataFrame:
@@ -49,6 +57,7 @@ def map_drawing(known: MapFigures, *, chosen: str = "") -> Any:
         option_frame(known),
         measure=known.measure,
         exact=known.population_known,
+        intruder=known.intruder,
         chosen=chosen,
         target=known.target,
     )

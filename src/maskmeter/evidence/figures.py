@@ -25,7 +25,9 @@ from maskmeter.evidence.schema import (
     Figures,
     GroupFigures,
     HouseholdFigures,
+    IntruderFigures,
     KeyFigures,
+    LayerFigures,
     LossFigures,
     MapFigures,
     MarginFigures,
@@ -48,9 +50,10 @@ from maskmeter.perturb import Release
 from maskmeter.perturb.step import Step
 from maskmeter.risk import EstimatedRisk, Risk
 from maskmeter.risk.by_keys import KeySubset
+from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.target import Target
 from maskmeter.riskutility import RiskUtilityMap
-from maskmeter.riskutility.comparison import map_frame
+from maskmeter.riskutility.riskmap import map_frame
 
 DRIVING = 3  # keys that are named as those that carry the risk
 HALF, FIFTH = 0.5, 0.2
@@ -136,6 +139,7 @@ def _step(step: Step, release: Release) -> StepFigures:
         expected=sum(rate.expected * rate.records for rate in done) / of,
         changed=dict(release.changed_by_step)[step.label] / of,
         term=step.term,
+        note=next((str(one) for one in release.rare if one.step == step.label), ""),
     )
 
 
@@ -154,14 +158,16 @@ def map_figures(options: RiskUtilityMap, target: Target | None, uniques: int | N
     """
     names = [one.name for one in msgspec.structs.fields(Option)]
     line = None
-    if target is not None and (target.max_total is not None or uniques is not None):
+    single = target is not None and (target.max_total is not None or uniques is not None)
+    if target is not None and target.max_record is None and single:
         upper = not options.exact and target.by == "upper"
         words = "target for the upper end of the interval" if upper else "target"
         line = target.allowed(uniques or 0), words
     return MapFigures(
         measure=options.measure,
         population_known=options.exact,
-        frontier=options.frontier,
+        intruder=options.intruder,
+        frontiers={str(one): best for one, best in options.frontiers.items()},
         tables=options.tables,
         releases=tuple(
             Option(**{name: row[name] for name in names})
@@ -171,6 +177,10 @@ def map_figures(options: RiskUtilityMap, target: Target | None, uniques: int | N
         headline=options.headline,
         ranking=options.ranking,
         target=line,
+        layers=tuple(
+            LayerFigures(one.intruder, one.by, one.label, one.matches, one.loss)
+            for one in options.layers
+        ),
     )
 
 
@@ -219,6 +229,8 @@ def _target(found: Findings) -> TargetFigures | None:
         words=str(target),
         max_total=target.max_total,
         max_share=target.max_share,
+        max_record=target.max_record,
+        intruder=target.intruder,
         by=target.by,
         met=bool(found.met),
         failing=() if found.mark == "met" else tuple(least),
@@ -231,8 +243,9 @@ def _scenario(one: ScenarioRisk, found: Findings) -> ScenarioFigures:
     return ScenarioFigures(
         name=one.name,
         keys=one.keys,
-        risk=_risk(risk),
-        unprotected=None if one.before is None else _risk(one.before),
+        intruder=one.intruder,
+        risks=_risks(one.after),
+        unprotected=None if one.before is None else _risks(one.before),
         assumptions=_assumptions(one, found.released.space.names),
         cautions=_cautions(risk.cautions),
         drivers=tuple(key for key, _ in one.driving[:DRIVING]),
@@ -254,8 +267,8 @@ def _assumptions(one: ScenarioRisk, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the assumptions behind the figures of a scenario, as sentences."""
     listed = [text[0].upper() + text[1:] + "." for text in one.risk.assumptions]
     listed.append(
-        "The intruder knows the true keys of some people in the population, looks them up in the"
-        " released file and claims a match when exactly one record agrees."
+        "The intruder knows the true keys of people in the population and looks them up in the released"
+        " file."
     )
     if one.keys != keys:
         listed.append(
@@ -269,6 +282,10 @@ def _without(key: str, one: KeySubset) -> WithoutKey:
     return WithoutKey(key, one.uniques, one.risk, one.without_error)
 
 
+def _risks(risks: Mapping[Intruder, Risk]) -> IntruderFigures:
+    return IntruderFigures(_risk(risks[EXACT_MATCH]), _risk(risks[INFORMED]))
+
+
 def _risk(risk: Risk) -> RiskFigures:
     return RiskFigures(
         measure=risk.measure,
@@ -277,6 +294,7 @@ def _risk(risk: Risk) -> RiskFigures:
         uniques=risk.uniques,
         share=risk.share,
         interval=risk.interval,
+        largest=risk.largest,
         above_half=risk.above(HALF),
         above_fifth=risk.above(FIFTH),
         without_target=risk.without_target,

@@ -17,6 +17,7 @@ from maskmeter.evidence.scenario import ScenarioRisk
 from maskmeter.loss import Loss, Losses
 from maskmeter.perturb import Release
 from maskmeter.plurals import plural
+from maskmeter.risk.intruder import EXACT_MATCH, INFORMED
 from maskmeter.risk.target import Outcome, Target, Verdict
 from maskmeter.riskutility import RiskUtilityMap
 from maskmeter.riskutility.assessor import Measure, distance
@@ -120,11 +121,17 @@ def record_frame(found: Findings) -> pl.DataFrame:
     columns |= {f"key {name}": keys[name] for name in released.space.names}
     unique = np.zeros(len(released), dtype=bool)
     unique[worst.risk.records] = True
-    columns |= {"unique": unique, "risk": worst.risk.by_record}
+    columns |= {"unique": unique, **_risks(worst)}
     if len(found.scenarios) > 1:
-        columns |= {f"risk {one.name}": one.risk.by_record for one in found.scenarios}
+        for one in found.scenarios:
+            columns |= {f"{name} {one.name}": risk for name, risk in _risks(one).items()}
     frame = pl.DataFrame(columns)
     return frame.with_columns(pl.selectors.float().exclude("^key .*$").fill_nan(None))
+
+
+def _risks(one: ScenarioRisk) -> dict[str, Any]:
+    """Return the risk of every record from exact matching, and from an informed intruder."""
+    return {"risk": one.after[EXACT_MATCH].by_record, "informed": one.after[INFORMED].by_record}
 
 
 def _banded(data: Microdata) -> tuple[Caution, ...]:

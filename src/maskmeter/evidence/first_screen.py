@@ -19,6 +19,7 @@ from maskmeter.evidence.wording import (
 )
 from maskmeter.page import Beside, Block, Fact, Figure, Table, Top
 from maskmeter.plurals import counted
+from maskmeter.risk.intruder import INFORMED
 
 
 def top(figures: Figures) -> Top:
@@ -43,12 +44,16 @@ def _unmet(figures: Figures) -> list[str]:
 def _facts(figures: Figures) -> Iterator[Fact]:
     """Yield the figures of the first screen."""
     worst, target = figures.worst, figures.target
-    if worst.unprotected is not None:
-        yield _fact("Matches before", worst.unprotected, figures)
-    yield _fact("Matches" if worst.unprotected is None else "Matches after", worst.risk, figures)
-    if target is not None and target.allowed is not None:
+    if worst.before is not None:
+        yield _fact("Matches before", worst.before, figures)
+    yield _fact("Matches" if worst.before is None else "Matches after", worst.risk, figures)
+    if target is not None and target.max_record is not None and worst.risk.largest is not None:
+        yield Fact("Largest risk of a record", f"{worst.risk.largest:.2f}", target.words)
+    elif target is not None and target.allowed is not None:
         most = Numbers(figures.rounded_to).matches(target.allowed)
-        yield Fact("Target", f"at most {most}", target.words)
+        upper = target.by == "upper" and not figures.population_known
+        told = "at the upper end of the interval" if upper else "correct matches"
+        yield Fact("Target", f"at most {most}", told)
     if figures.changed is not None:
         yield Fact("Records changed", share_changed(figures), f"of {figures.records:,}")
     if figures.left_out is not None:
@@ -65,8 +70,17 @@ def _fact(name: str, risk: RiskFigures, figures: Figures) -> Fact:
         notes.append("exact")
     if risk.interval is not None:
         notes.append(f"interval {say.between(risk.interval)}")
-    share = "" if risk.share is None else f"{percent(risk.share)} "
-    notes.append(f"{share}of {say.count(risk.uniques)} uniques")
+    worst = figures.worst
+    after = risk is worst.risk and worst.before is not None
+    of = "the uniques before" if after else f"{say.count(risk.uniques)} uniques"
+    if risk.share is None:
+        notes.append(f"of {say.count(risk.uniques)} uniques")
+    else:
+        notes.append(f"{percent(risk.share)} of {of}")
+    if not worst.risks.same and risk is worst.risk:
+        other = worst.risks.of("exact-match" if worst.intruder == INFORMED else INFORMED)
+        whom = "by exact matching" if worst.intruder == INFORMED else "by an informed intruder"
+        notes.append(f"{say.matches(other.total)} {whom}")
     return Fact(name, say.matches(risk.total), "; ".join(notes))
 
 

@@ -170,7 +170,9 @@ def _plan(found: Assessment, settings: Settings) -> Plan:
         loss=LossPlan(list(found.asked), found.measure),
         target=None
         if target is None
-        else TargetPlan(target.max_share, target.max_total, target.by),
+        else TargetPlan(
+            target.max_share, target.max_total, target.max_record, target.intruder, target.by
+        ),
         report=ReportPlan(
             settings.title,
             settings.audience,

@@ -12,8 +12,19 @@ from maskmeter.perturb import Release
 from maskmeter.perturb.methods import StepPlan
 from maskmeter.plan.schema import Plan
 
-VERSION = 2
+VERSION = 3
 _LONGEST = 100  # digits of a seed
+
+
+class RareFigures(msgspec.Struct, frozen=True):
+    """The records for whom a step redrew a key: the bound, and the terms of the model behind it."""
+
+    step: str
+    keys: tuple[str, ...]
+    others: tuple[str, ...]
+    rarer_than: float
+    terms: tuple[str, ...]
+    records: int
 
 
 class ProvenanceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,6 +38,7 @@ class ProvenanceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output_hash: str | None
     keys_hash: str  # of the released keys, whatever the format
     steps: list[StepPlan]
+    rare: list[RareFigures]  # for whom a step redrew a key
     plan: Plan
     versions: dict[str, str]
 
@@ -49,6 +61,10 @@ def provenance_of(
         output_hash=None if output is None else file_hash(output),
         keys_hash=release.released.key_hash(),
         steps=[step.to_plan() for step in made.steps],
+        rare=[
+            RareFigures(one.step, one.keys, one.others, one.bound, one.terms, one.records)
+            for one in release.rare
+        ],
         plan=plan,
         versions=dict(made.versions),
     )

@@ -7,7 +7,7 @@ empty, and whatever shows the figures then leaves it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil, floor
 
@@ -17,6 +17,7 @@ from maskmeter.evidence.figures import DRIVING
 from maskmeter.evidence.schema import (
     CautionFigures,
     Figures,
+    IntruderFigures,
     RiskFigures,
     ScenarioFigures,
     StepFigures,
@@ -127,9 +128,16 @@ def _unheld(one: ScenarioFigures) -> ScenarioFigures:
     before = one.unprotected
     return replace(
         one,
-        risk=replace(one.risk, assessable=False),
-        unprotected=None if before is None else replace(before, assessable=False),
+        risks=_both(one.risks, lambda risk: replace(risk, assessable=False)),
+        unprotected=None
+        if before is None
+        else _both(before, lambda risk: replace(risk, assessable=False)),
     )
+
+
+def _both(risks: IntruderFigures, change: Callable[[RiskFigures], RiskFigures]) -> IntruderFigures:
+    """Return the risks from both intruders after the same change."""
+    return IntruderFigures(change(risks.exact_match), change(risks.informed))
 
 
 def _scenario(one: ScenarioFigures, policy: Policy, *, worst: bool) -> ScenarioFigures:
@@ -143,10 +151,13 @@ def _scenario(one: ScenarioFigures, policy: Policy, *, worst: bool) -> ScenarioF
     return ScenarioFigures(
         name=one.name,
         keys=one.keys,
-        risk=_risk(one.risk, policy, interval=worst),
+        intruder=one.intruder,
+        risks=_both(
+            one.risks, lambda risk: _risk(risk, policy, interval=worst and risk is one.risk)
+        ),
         unprotected=None
         if one.unprotected is None
-        else _risk(one.unprotected, policy, interval=False),
+        else _both(one.unprotected, lambda risk: _risk(risk, policy, interval=False)),
         assumptions=one.assumptions,
         cautions=_cautions(one.cautions),
         drivers=one.drivers if named and len(one.without_one_key) > DRIVING else (),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import polars as pl
 
 from maskmeter.risk import Risk
 from maskmeter.risk.by_keys import KeyCurve, KeySubset
+from maskmeter.risk.intruder import Intruder
 from maskmeter.risk.known import Formula, approximate, correctly_classified
 from maskmeter.risk.view import View
 
@@ -22,16 +24,24 @@ _NOTICEABLE = 1.02
 class ScenarioRisk:
     """The risk when an intruder knows some keys, before and after protection.
 
-    `before` is None where nothing was changed. `others` are further measures of the same risk, by
-    their equation; `without_one` has the risk with all keys first, then with each of them left out,
-    when that was asked for.
+    `after` and `before` have it for both intruders; the latter is None where nothing was changed.
+    `intruder` is the one who decides. `others` are further measures of the same risk, by their
+    equation; `without_one` has the risk with all keys first, then with each of them left out, when
+    that was asked for.
     """
 
     name: str
-    risk: Risk
-    before: Risk | None
+    intruder: Intruder
+    after: Mapping[Intruder, Risk]
+    before: Mapping[Intruder, Risk] | None
     others: tuple[tuple[str, str, Risk], ...]
     without_one: KeyCurve | None
+    perturbed: tuple[str, ...] = ()
+
+    @property
+    def risk(self) -> Risk:
+        """The risk from the intruder who decides."""
+        return self.after[self.intruder]
 
     @property
     def left_out(self) -> list[tuple[str, KeySubset]]:
@@ -58,14 +68,18 @@ class ScenarioRisk:
 
     @property
     def better_without(self) -> list[tuple[str, KeySubset]]:
-        """Keys that an intruder would do better to ignore, those that mislead most first.
+        """Perturbed keys that an intruder would do better to ignore, those that mislead most first.
 
         That is so where noticeably more matches would be right.
         """
         if self.without_one is None:
             return []
         whole = self.without_one.subsets[0]
-        ignored = [pair for pair in self.left_out if pair[1].risk > whole.risk * _NOTICEABLE]
+        ignored = [
+            pair
+            for pair in self.left_out
+            if pair[0] in self.perturbed and pair[1].risk > whole.risk * _NOTICEABLE
+        ]
         return sorted(ignored, key=lambda pair: -pair[1].risk)
 
     def bands(self) -> pl.DataFrame:
@@ -75,17 +89,32 @@ class ScenarioRisk:
         return pl.DataFrame({"low": BANDS[:-1], "high": BANDS[1:], "count": counts})
 
 
-def scenario_risk(name: str, view: View, household: str | None, *, drop_one: bool) -> ScenarioRisk:
+def scenario_risk(
+    name: str, view: View, household: str | None, *, intruder: Intruder, drop_one: bool
+) -> ScenarioRisk:
     """Return the risk before and after protection, then the risk without each key."""
-    risk = view.risk(household=household)
-    before = view.before().risk() if view.release.protected else None
+    bare = view.before()
+    after, before = {}, {}
+    for one in get_args(Intruder):
+        after[one] = view.risk(intruder=one, household=household)
+        if view.release.protected:
+            before[one] = bare.risk(intruder=one)
     without = None
     if drop_one and len(view.keys) <= MOST_KEYS:
-        bare = None if before is None else before.total
-        whole = KeySubset.of(view, risk, without_error=bare)
-        rest = [KeySubset.of(view.without(key)) for key in view.keys if len(view.keys) > 1]
+        known = before[intruder].total if before else None
+        whole = KeySubset.of(view, after[intruder], without_error=known, intruder=intruder)
+        keys = view.keys if len(view.keys) > 1 else ()
+        rest = [KeySubset.of(view.without(key), intruder=intruder) for key in keys]
         without = KeyCurve((whole, *rest), frame_kind=view.release.frame_kind)
-    return ScenarioRisk(name, risk, before, tuple(approximations(view)), without)
+    return ScenarioRisk(
+        name,
+        intruder,
+        after,
+        before or None,
+        tuple(approximations(view)),
+        without,
+        view.mechanism.touched,
+    )
 
 
 def approximations(view: View) -> Iterator[tuple[str, str, Risk]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-VERSION = 2
+VERSION = 3
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -57,10 +57,27 @@ class RiskFigures(_Part, frozen=True):
     uniques: int | None
     share: float | None = None
     interval: tuple[float | None, float | None] | None = None
+    largest: float | None = None  # risk of a record, those that share their cell included
     above_half: int | None = None
     above_fifth: int | None = None
     without_target: int | None = None
     cell_sizes: tuple[int, ...] = ()  # records in cells of 1, 2, 3, 4, and 5 or more
+
+
+class IntruderFigures(_Part, frozen=True):
+    """The risk from an intruder who matches exactly, and from one who knows the method."""
+
+    exact_match: RiskFigures
+    informed: RiskFigures
+
+    def of(self, intruder: str) -> RiskFigures:
+        """Return the risk from one of them."""
+        return self.informed if intruder == "informed" else self.exact_match
+
+    @property
+    def same(self) -> bool:
+        """Whether knowing the method makes no difference, as where nothing was misclassified."""
+        return self.exact_match.total == self.informed.total
 
 
 class OtherMeasure(_Part, frozen=True):
@@ -123,14 +140,15 @@ class HouseholdFigures(_Part, frozen=True):
 class ScenarioFigures(_Part, frozen=True):
     """The risk when an intruder knows some keys.
 
-    `drivers` are the keys that carry most of the risk, `better_without` those that an intruder
+    `intruder` is the one who decides, `unprotected` the risk before protection. `drivers` are the keys that carry most of the risk, `better_without` those that an intruder
     would do better to ignore; the most important come first.
     """
 
     name: str
     keys: tuple[str, ...]
-    risk: RiskFigures
-    unprotected: RiskFigures | None
+    intruder: str
+    risks: IntruderFigures
+    unprotected: IntruderFigures | None
     assumptions: tuple[str, ...]
     cautions: tuple[CautionFigures, ...] = ()
     drivers: tuple[str, ...] = ()
@@ -142,17 +160,29 @@ class ScenarioFigures(_Part, frozen=True):
     households: HouseholdFigures | None = None
     many_keys: bool = False  # so many that none of them was left out
 
+    @property
+    def risk(self) -> RiskFigures:
+        """The risk from the intruder who decides."""
+        return self.risks.of(self.intruder)
+
+    @property
+    def before(self) -> RiskFigures | None:
+        """The risk from the intruder who decides before protection."""
+        return None if self.unprotected is None else self.unprotected.of(self.intruder)
+
 
 class TargetFigures(_Part, frozen=True):
     """The target of risk, and whether it is met in every scenario.
 
-    `allowed` is how many correct matches it allows in the worst scenario, `failing` are the
-    scenarios where it is met least.
+    `allowed` is how many correct matches it allows in the worst scenario, or which risk of a
+    record; `failing` are the scenarios where it is met least.
     """
 
     words: str
     max_total: float | None
     max_share: float | None
+    max_record: float | None
+    intruder: str
     by: str
     met: bool
     failing: tuple[str, ...]
@@ -202,6 +232,7 @@ class StepFigures(_Part, frozen=True):
     expected: float | None
     changed: float | None
     term: tuple[str, str] | None = None
+    note: str = ""  # whom it reached, for the agency
 
 
 class GroupFigures(_Part, frozen=True):
@@ -216,7 +247,7 @@ class GroupFigures(_Part, frozen=True):
 
 
 class Option(_Part, frozen=True):
-    """A release on the risk-utility map."""
+    """A release on the risk-utility map: `risk` is that of exact matching, beside the informed one."""
 
     label: str
     changed: float
@@ -225,23 +256,48 @@ class Option(_Part, frozen=True):
     risk_sd: float
     share: float
     upper: float
+    informed: float
+    informed_sd: float
+    informed_share: float
+    informed_upper: float
     loss: float
     loss_sd: float
     frontier: bool
+    informed_frontier: bool
+
+
+class LayerFigures(_Part, frozen=True):
+    """The release that loses least when a target is read in one way; None where none meets it."""
+
+    intruder: str
+    by: str
+    label: str | None
+    matches: float | None
+    loss: float | None
 
 
 class MapFigures(_Part, frozen=True):
-    """The releases compared; `frontier` has those that none beats, from least loss to least risk."""
+    """The releases compared, and the frontier of each intruder: those that none beats.
+
+    A frontier runs from least loss to least risk; `frontier` is that of the intruder who decides.
+    """
 
     measure: str
     population_known: bool
-    frontier: tuple[str, ...]
+    intruder: str
+    frontiers: dict[str, tuple[str, ...]]
     tables: tuple[tuple[str, str], ...]
     releases: tuple[Option, ...]
     cautions: tuple[CautionFigures, ...]
     headline: str
     ranking: str  # the frontier in words
     target: tuple[float, str] | None  # a level of risk and its words, where all releases share it
+    layers: tuple[LayerFigures, ...]  # what each layer of the target costs
+
+    @property
+    def frontier(self) -> tuple[str, ...]:
+        """The releases that none beats for the intruder who decides."""
+        return self.frontiers[self.intruder]
 
 
 class Figures(_Part, frozen=True):
@@ -288,15 +344,15 @@ class Figures(_Part, frozen=True):
         return all(one.risk.assessable for one in self.scenarios)
 
     @property
-    def risks(self) -> tuple[tuple[str, RiskFigures], ...]:
+    def risks(self) -> tuple[tuple[str, IntruderFigures], ...]:
         """The risk of every scenario, before and after protection, by a name."""
-        named: list[tuple[str, RiskFigures]] = []
+        named: list[tuple[str, IntruderFigures]] = []
         for one in self.scenarios:
             if one.unprotected is None:
-                named.append((one.name, one.risk))
+                named.append((one.name, one.risks))
             else:
                 named.append((f"{one.name}, unprotected", one.unprotected))
-                named.append((f"{one.name}, protected", one.risk))
+                named.append((f"{one.name}, protected", one.risks))
         return tuple(named)
 
     def title(self, key: str) -> str:

@@ -21,10 +21,10 @@ from maskmeter.evidence.records import RecordTables
 from maskmeter.evidence.schema import (
     Comparison,
     Figures,
+    IntruderFigures,
     KeyFigures,
     LossFigures,
     MapFigures,
-    RiskFigures,
     StepFigures,
 )
 from maskmeter.evidence.wording import (
@@ -38,9 +38,12 @@ from maskmeter.evidence.wording import (
 )
 from maskmeter.page import Beside, Block, Figure, Fold, Points, Section, Table, Terms, Text, filled
 from maskmeter.plurals import counted, plural
-from maskmeter.riskutility.comparison import map_table
+from maskmeter.riskutility.layers import layer_table
+from maskmeter.riskutility.riskmap import map_table
 
 _FEW = 20  # records of a group, which a matrix of its own then nearly describes one by one
+_INTRUDERS = 3  # place of the last column of matches in the table of risks
+_FEW_RELEASES = 8  # whose table stays open beside what each layer costs
 _SHORT = 12  # rows that a table may have and stay open
 
 
@@ -77,29 +80,34 @@ def risk_table(figures: Figures) -> Table:
     head = (
         "scenario",
         "unique records",
-        "correct matches",
+        "exact match",
+        "informed",
         "share",
         "95 % interval",
         "risk over 0.5",
     )
-    rows = [(name, *_measured(risk, figures)) for name, risk in figures.risks]
+    rows = [(name, *_measured(risks, figures)) for name, risks in figures.risks]
     known = [place for place in range(len(head)) if all(row[place] for row in rows)]
+    whose = figures.worst.intruder
+    of = "informed intruder" if whose == "informed" else "exact matching"
+    more = f"; share and interval for the {of}" if max(known) > _INTRUDERS else ""
     return Table(
-        "Expected correct matches among the unique records",
+        f"Expected correct matches among the unique records, by intruder{more}",
         tuple(head[place] for place in known),
         tuple(tuple(row[place] for place in known) for row in rows),
     )
 
 
-def _measured(risk: RiskFigures, figures: Figures) -> tuple[str, ...]:
+def _measured(risks: IntruderFigures, figures: Figures) -> tuple[str, ...]:
     """Return a row of figures; those that are not known are empty."""
-    say = Numbers(figures.rounded_to)
+    say, risk = Numbers(figures.rounded_to), risks.of(figures.worst.intruder)
     if not risk.assessable:
-        return (say.count(risk.uniques), *["not assessable"] * 4)
+        return (say.count(risk.uniques), *["not assessable"] * 5)
     interval = "exact" if figures.population_known else ""
     return (
         say.count(risk.uniques),
-        say.matches(risk.total),
+        say.matches(risks.exact_match.total),
+        say.matches(risks.informed.total),
         "" if risk.share is None else percent(risk.share),
         interval if risk.interval is None else say.between(risk.interval),
         "" if risk.above_half is None else f"{risk.above_half:,}",
@@ -108,7 +116,7 @@ def _measured(risk: RiskFigures, figures: Figures) -> tuple[str, ...]:
 
 def cell_sizes(figures: Figures) -> Table:
     """Return the number of records in cells of 1, 2, 3, 4 and 5 or more: k-anonymity counts."""
-    counts = {name: risk.cell_sizes for name, risk in figures.risks}
+    counts = {name: risks.exact_match.cell_sizes for name, risks in figures.risks}
     rows = tuple(
         (size, *(f"{one[place]:,}" for one in counts.values())) for place, size in enumerate(SIZES)
     )
@@ -140,15 +148,19 @@ def _risk(figures: Figures) -> Iterator[Block]:
     if not figures.population_known:
         yield Text("The risk was estimated from the file by a log-linear model of the keys.")
     if worst.other_measures:
-        exact = ("tau (2.8)", "exact, population known", f"{worst.risk.total:,.1f}")
+        matched, informed = worst.risks.exact_match, worst.risks.informed
+        exact = (
+            ("tau (2.8)", "exact matching, population known", f"{matched.total:,.1f}"),
+            ("informed", "an intruder who knows the method", f"{informed.total:,.1f}"),
+        )
         more = ((one.equation, one.meaning, f"{one.total:,.1f}") for one in worst.other_measures)
         head = ("equation", "meaning", "matches")
-        yield Table("The risk by the paper's equations", head, (exact, *more))
-    empty = worst.risk.without_target
+        yield Table("The risk by the paper's equations", head, (*exact, *more))
+    empty = worst.risks.exact_match.without_target
     if empty:
         yield Text(
             f"{counted(empty, 'unique record')} {plural(empty, 'has', 'have')} a combination of keys"
-            " that nobody in the population truly has: no target, no risk."
+            " that nobody in the population truly has: exact matching finds no target there."
         )
     for words in dict.fromkeys(one.text for one in (*figures.cautions, *worst.cautions)):
         yield Text(words, "Caution")
@@ -177,6 +189,9 @@ def _households(figures: Figures) -> Iterator[Block]:
 def _how(figures: Figures) -> Iterator[Block]:
     if figures.steps:
         yield Points(tuple(map(step_done, figures.steps)))
+        for step in figures.steps:
+            if step.note:
+                yield Text(step.note)
     if figures.changed is not None:
         share = share_changed(figures)
         yield Text(f"In total, {share} of the records were changed in at least one key.")
@@ -328,7 +343,12 @@ def _choices(figures: Figures) -> Iterator[Block]:
 
 def _releases(known: MapFigures, chosen: str = "") -> Iterator[Block]:
     """Yield the figures of the releases of a map."""
-    yield map_table(option_frame(known), measure=known.measure, chosen=chosen)
+    if known.layers:
+        yield layer_table(known.layers)
+    frame = option_frame(known)
+    every = map_table(frame, measure=known.measure, intruder=known.intruder, chosen=chosen)
+    folded = Fold(f"The figures of {counted(len(frame), 'release')}", (every,))
+    yield folded if known.layers and len(frame) > _FEW_RELEASES else every
     for caution in known.cautions:
         yield Text(caution.text, "Caution")
 

@@ -16,6 +16,7 @@ from maskmeter.evidence.schema import (
     StepFigures,
 )
 from maskmeter.plurals import plural
+from maskmeter.risk.intruder import BY_WHOM, INFORMED
 
 SHARE = "{share}"  # in the pattern of a step, where the share of records goes
 
@@ -104,9 +105,10 @@ def headline(figures: Figures) -> str:
     if risk.uniques is None:
         told = f"{number} records are unique on the keys and could be matched."
     else:
+        whom = "" if figures.worst.risks.same else f" {BY_WHOM[figures.worst.intruder]}"
         told = (
             f"{say.about(risk.total)} of {number} {plural(number, 'unique record')} could be matched"
-            f" correctly{_sure(risk)}."
+            f" correctly{whom}{_sure(risk)}."
         )
     where = f"in the worst of {several} scenarios ({figures.headline}), " if several > 1 else ""
     told = where + told
@@ -118,8 +120,8 @@ def _sure(risk: RiskFigures) -> str:
     sure = risk.above_half
     if sure is None:
         return ""
-    have = f"{sure:,} {plural(sure, 'record has', 'records have')}" if sure else "no record has"
-    return f"; {have} a better than even chance of a correct match"
+    have = f"{sure:,} of them {plural(sure, 'has', 'have')}" if sure else "none has"
+    return f"; {have} a better than even chance"
 
 
 def _not_assessable(figures: Figures) -> str:
@@ -136,7 +138,7 @@ def _not_assessable(figures: Figures) -> str:
 
 def qualified(figures: Figures) -> list[str]:
     """Return the interval and the risk without protection, as far as they are known."""
-    risk, before = figures.worst.risk, figures.worst.unprotected
+    risk, before = figures.worst.risk, figures.worst.before
     if not figures.assessable or not risk.uniques:
         return []
     say, lines = Numbers(figures.rounded_to), []
@@ -145,12 +147,25 @@ def qualified(figures: Figures) -> list[str]:
         if risk.share is not None and risk.total is not None:
             of_all = percent(risk.total / figures.records)
             lines.append(f"The expected matches are {of_all} of all records.")
+    lines += _other_intruder(figures)
     if before is not None and before.assessable and before.uniques:
         lines.append(
             f"Without protection, {say.about(before.total)} of {say.count(before.uniques)} could be"
             " matched correctly."
         )
     return lines
+
+
+def _other_intruder(figures: Figures) -> list[str]:
+    """Return what the intruder who does not decide would get right, if that is something else."""
+    worst, say = figures.worst, Numbers(figures.rounded_to)
+    if worst.risks.same:
+        return []
+    if worst.intruder == INFORMED:
+        other = f"would be right for {say.about(worst.risks.exact_match.total)}"
+        return [f"An intruder who does not know the method and matches exactly {other}."]
+    other = f"would be right for {say.about(worst.risks.informed.total)}"
+    return [f"An intruder who knows the method {other}."]
 
 
 def reservations(figures: Figures) -> list[str]:
@@ -175,15 +190,20 @@ def target_sentence(figures: Figures) -> list[str]:
     if target is None or mark is None:
         return []
     several = len(figures.scenarios) > 1
+    interval = not figures.population_known and target.max_record is None
+    at_the_end = " at the upper end of the interval" if interval else ""
     where = f" in {', '.join(target.failing)}" if several else ""
     ends = {
-        "met": f"is met{' in every scenario' if several else ''}"
-        + ("" if figures.population_known else " at the upper end of the interval"),
+        "met": f"is met{' in every scenario' if several else ''}{at_the_end}",
         "met at the estimate only": f"is met by the estimate but not by the upper end of its interval{where}",
         "not met": f"is not met{where}",
         "not assessable": "cannot be checked",
     }
-    return [f"The target ({target.words}) {ends[mark]}."]
+    told = [f"The target ({target.words}) {ends[mark]}."]
+    largest = figures.worst.risk.largest
+    if target.max_record is not None and largest is not None and mark != "not assessable":
+        told.append(f"The largest risk of a record is {largest:.2f}.")
+    return told
 
 
 def sampling(how: SamplingFigures) -> str:
@@ -238,8 +258,9 @@ def frontier_ends(known: MapFigures) -> str:
     by_label = {one.label: one for one in known.releases}
     ends = [by_label[label] for label in (known.frontier[0], known.frontier[-1])]
     least, safest = (
-        f"{one.label} ({Numbers(None).matches(one.risk)} correct matches, loss {one.loss:.1f})"
+        f"{one.label} ({Numbers(None).matches(matches)} correct matches, loss {one.loss:.1f})"
         for one in ends
+        for matches in [one.informed if known.intruder == INFORMED else one.risk]
     )
     if least == safest:
         return f"It is {least}."
@@ -256,6 +277,7 @@ def listed_figures(risk: RiskFigures) -> dict[str, float | None]:
         "share": risk.share if held else None,
         "lower end of the interval": low if held else None,
         "upper end of the interval": high if held else None,
+        "largest risk of a record": risk.largest if held else None,
         "unique records with a risk over 0.5": risk.above_half if held else None,
         "unique records with a risk over 0.2": risk.above_fifth if held else None,
     }
@@ -299,16 +321,27 @@ _TERMS = (
     (
         "Expected correct matches (tau)",
         (
-            "The expected number of sample uniques that an intruder would match with the"
-            " right person if they tried all of them."
+            "The expected number of sample uniques that an intruder would match with the right"
+            " person if they tried all of them."
+        ),
+    ),
+    (
+        "Exact matching",
+        (
+            "An intruder who claims a match when exactly one record agrees with a person on all keys."
+            " He takes every released value for true."
+        ),
+    ),
+    (
+        "Informed intruder",
+        (
+            "An intruder who knows how the file was protected and at which rates, and names the"
+            " likeliest person for each unique record. He is right at least as often."
         ),
     ),
     (
         "Risk of a record",
-        (
-            "The probability that matching a unique record with a person who has its keys is"
-            " correct."
-        ),
+        "The probability that the person whom an intruder names for a record is the right one.",
     ),
     (
         "Sampling fraction",

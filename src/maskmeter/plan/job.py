@@ -30,7 +30,7 @@ from maskmeter.plurals import counted
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import View, views
 from maskmeter.riskutility import Family
-from maskmeter.riskutility.comparison import UNCHANGED
+from maskmeter.riskutility.riskmap import UNCHANGED
 
 OWN_KEYS, OWN_STEPS = "keys of the plan", "the plan's steps"
 _MANY = 1000  # rows or columns of a table, beyond which they are hardly categories
@@ -121,7 +121,13 @@ class Task:
             return None
         found: Target = self.file.blame(
             ("target",),
-            lambda: Target(max_share=one.max_share, max_total=one.max_total, by=one.by),
+            lambda: Target(
+                max_share=one.max_share,
+                max_total=one.max_total,
+                max_record=one.max_record,
+                intruder=one.intruder,
+                by=one.by,
+            ),
         )
         return found
 

@@ -72,10 +72,12 @@ class LossPlan(Entries, frozen=True):
 
 
 class TargetPlan(Entries, frozen=True):
-    """How much risk is allowed: a share of the unprotected file's sample uniques, or a number."""
+    """How much risk is allowed: matches as a share or a number, or the risk of any record."""
 
     max_share: float | None = None
     max_total: float | None = None
+    max_record: float | None = None
+    intruder: Literal["exact-match", "informed"] = "informed"
     by: Literal["upper", "estimate"] = "upper"
 
 

@@ -217,7 +217,8 @@ OTHERS
 # key = FIRST
 # rate = 0.20
 
-# Or let maskmeter find search over rates for the release that meets the target with least loss.
+# Without candidates, maskmeter find redraws a key where few people share the others. Or let it
+# search the rates of other methods:
 # [family]
 # key = FIRST
 # methods = ["swap", "pram"]
@@ -229,9 +230,11 @@ OTHERS
 # tables = [[FIRST, SECOND]]
 # measure = "worst"                   # largest change in cells, Cramer's V or group differences
 
-# The risk you allow: correct matches as a share of the unique records, or max_total as a number.
+# The risk you allow: correct matches as a share of the file's unique records before protection,
+# max_total as a number, or max_record for the risk of any record.
 # [target]
 # max_share = 0.05
+# intruder = "informed"               # who knows the method, or "exact-match" as in the paper
 # by = "upper"                        # compare the upper end of the interval, or the "estimate"
 
 [report]
