@@ -44,7 +44,7 @@ def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[
 def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
     """Run a complete example on a synthetic census.
 
-    Draws a 1 % sample from a synthetic census, compares eight ways to protect it, chooses the one
+    Draws a 1 % sample from a synthetic census, compares eleven ways to protect it, chooses the one
     with the least information loss among those that meet a risk target, and writes the evidence
     pack. The risks are estimated from the sample alone; at the end they are compared with the exact
     risks, which need the census.
@@ -97,7 +97,8 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
 
 def _print_story(found: Demo) -> None:
     from maskmeter.page import Table
-    from maskmeter.riskutility.comparison import map_frame, map_table
+    from maskmeter.riskutility.layers import layer_table
+    from maskmeter.riskutility.riskmap import map_frame, map_table
     from maskmeter.studies.demo import PLAN, SURVEY
 
     sample = found.found.release.original
@@ -107,7 +108,11 @@ def _print_story(found: Demo) -> None:
         "",
     )
     tried = found.found.tried
-    print_table(map_table(map_frame(tried), measure=tried.measure, chosen=found.found.label))
+    intruder, chosen = tried.intruder, found.found.label
+    print_table(
+        map_table(map_frame(tried), measure=tried.measure, intruder=intruder, chosen=chosen)
+    )
+    print_table(layer_table(found.found.layers))
     print_words("", found.found.summary().split("\n")[0], "", found.pack.summary(), "")
     rows = tuple(
         (

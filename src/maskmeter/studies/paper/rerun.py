@@ -19,8 +19,9 @@ from maskmeter.data.table import count
 from maskmeter.errors import FileError
 from maskmeter.files import check_folder, whole
 from maskmeter.page import Block, Figure, Section, Table, Text, Top, render
-from maskmeter.perturb import Pram, Swap
+from maskmeter.perturb import Pram, Redraw, Swap
 from maskmeter.risk.by_keys import KeyCurve
+from maskmeter.risk.intruder import EXACT_MATCH
 from maskmeter.riskutility import RiskUtilityMap, compare
 from maskmeter.streams import RandomSource, generator, seed_of
 from maskmeter.studies.binary_keys import binary_keys_experiment
@@ -30,6 +31,7 @@ from maskmeter.studies.paper.tables import (
     BINS,
     METHODS,
     RATES,
+    REDRAWN,
     RELEASED,
     Study,
     aimed,
@@ -135,7 +137,9 @@ class Paper:
         charts = self.charts()
         captions = {
             "records": "Figure 1. Exact and estimated risk of every sample unique.",
-            "map": "Figure 2. Risk-utility map of sixteen releases, mean of three draws each.",
+            "map": "Figure 2. Risk-utility map of the paper's sixteen releases and a redraw of rare"
+            " records, mean of three draws each; the broken line is the frontier of an intruder who"
+            " knows the method.",
             "many_keys": "Figure 3. Risk against the number of binary keys.",
         }
         drawn = {name: Figure(captions[name], one) for name, one in charts.items()}
@@ -158,15 +162,16 @@ class Paper:
             (
                 p.label,
                 f"{p.risk:,.1f}",
+                f"{p.informed:,.1f}",
                 f"{p.loss:.2f}",
                 f"{p.changed:.1%}",
-                "yes" if p.label in on else "",
+                *("yes" if p.label in on else "" for on in self.releases.frontiers.values()),
             )
-            for on in [self.releases.frontier]
             for p in self.releases.points
         )
-        head = ("release", "tau (2.8)", "100 - RAAD", "changed", "frontier")
-        return Table("Risk and loss of sixteen releases, mean of three draws", head, tuple(rows))
+        frontiers = ("frontier", "informed frontier")
+        head = ("release", "tau (2.8)", "informed", "100 - RAAD", "changed", *frontiers)
+        return Table("Risk and loss of the releases, mean of three draws", head, tuple(rows))
 
     def _numbers(self) -> Table:
         facts = self.published["many_keys_figure_facts"]
@@ -200,8 +205,9 @@ class Paper:
         return Text(
             f"Before misclassification, tau* is {self.study.tau_star:.1f}"
             f' (paper {self.published["table1"]["tau_star"]:.1f}). The row "{RELEASED}" uses the'
-            " released count F~_j in place of F_j in (2.6). The last rows are maskmeter's defaults:"
-            " balanced swap matrix, score search, expected risk." + size
+            ' released count F~_j in place of F_j in (2.6). "informed intruder" is the risk from'
+            " somebody who knows the matrix; it is not in the paper. The last rows are maskmeter's"
+            " defaults: balanced swap matrix, score search, expected risk." + size
         )
 
     def _risks(self, rate: str) -> Table:
@@ -304,6 +310,7 @@ def run_paper(
         measure="raad",
         associations=0,
         population=population,
+        intruder=EXACT_MATCH,
         replications=3,
         rng=seed,
         progress=progress,
@@ -350,14 +357,14 @@ def _plain(figures: Any) -> Any:
 
 
 def map_candidates(sample: Microdata) -> dict[str, Any]:
-    """Return the sixteen releases of the paper's map, labelled as there.
+    """Return the sixteen releases of the paper's map, labelled as there, and one that it does not have.
 
     Targeted ones of 2 % and 5 % move the minority groups at the rate over their share.
     """
     position = sample.space.index("ethnicity")
     majority = sample.space["ethnicity"].code("White British")
     share = float(np.mean(sample.codes[:, position] != majority))
-    candidates: dict[str, Any] = {}
+    candidates: dict[str, Any] = {REDRAWN: Redraw("lad", rarer_than=120)}
     for percent in (2, 5):
         rate = percent / 100
         first = min(rate / share, 1.0)

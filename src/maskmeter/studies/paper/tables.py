@@ -29,6 +29,7 @@ from maskmeter.risk import (
     exact_risk,
     in_sample_risk,
 )
+from maskmeter.risk.intruder import INFORMED
 from maskmeter.risk.known import Formula
 
 T = TypeVar("T")
@@ -36,6 +37,7 @@ T = TypeVar("T")
 METHODS = ("random swap", "random PRAM", "targeted swap", "targeted PRAM")
 RATES = ("10%", "20%")
 RELEASED = "(2.6) with F~_j"  # in place of F_j: the reading behind the printed row (2.6)
+REDRAWN = "redraw (not in the paper)"  # on the map: the district of rare records
 BINS = ("0.00-0.09", "0.10-0.49", "0.50-1.00")
 _EDGES = (0.0, 0.1, 0.5, 1.0 + 1e-9)
 
@@ -84,6 +86,11 @@ class DesignColumn:
         return exact_risk(self.nominal, self.population)
 
     @cached_property
+    def informed(self) -> Risk:
+        """The risk from an intruder who knows the paper's matrix."""
+        return exact_risk(self.nominal, self.population, intruder=INFORMED)
+
+    @cached_property
     def paper_estimate(self) -> EstimatedRisk:
         """The paper's: forward search of the released counts, times the chance to stay."""
         model = search_loglinear(self.nominal, method="forward", counts="released")
@@ -104,7 +111,7 @@ class DesignColumn:
         }
 
     def rows(self, model: LogLinearSearch) -> dict[str, float]:
-        """Return the paper's eight rows, (2.6) in both readings, then ours.
+        """Return the paper's eight rows, (2.6) in both readings, then the informed intruder and ours.
 
         `model` is the default search of the original.
         """
@@ -118,10 +125,17 @@ class DesignColumn:
             "(2.2)": in_sample_risk(nominal).total,
             "naive": self.paper_estimate.naive,
             "adjusted": self.paper_estimate.total,
+            "informed intruder": self.informed.total,
             "tau, balanced matrix": exact_risk(self.balanced, population).total,
             "estimate, default": ours.total,
             "interval, low": low,
             "interval, high": high,
+            "informed, balanced matrix": exact_risk(
+                self.balanced, population, intruder=INFORMED
+            ).total,
+            "informed estimate, default": estimate_risk(
+                self.balanced, model, intruder=INFORMED, interval="none"
+            ).total,
         }
 
 
