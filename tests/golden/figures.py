@@ -163,11 +163,15 @@ def golden(name: str) -> dict[str, Any]:
 def _risks(world: World, data: Any, model: Any) -> dict[str, Any]:
     exact = mm.exact_risk(data, world.population)
     estimate = mm.estimate_risk(data, model)
+    informed = mm.estimate_risk(data, model, intruder="informed")
     return {
         "uniques": exact.uniques,
         "exact": exact.total,
         "estimate": estimate.total,
         "interval": list(estimate.interval),
+        "informed": mm.exact_risk(data, world.population, intruder="informed").total,
+        "informed estimate": informed.total,
+        "informed interval": list(informed.interval),
     }
 
 
