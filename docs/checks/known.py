@@ -10,7 +10,7 @@ import oracle
 from chance.test_census import average_of
 from chance.test_estimates import DESIGNS
 from checks.worlds_of import census, census_samples, gathered
-from maskmeter.mechanism import rivals
+from maskmeter.mechanism import Inclusion, rivals
 from worlds import worlds
 
 
@@ -18,11 +18,12 @@ def enumeration():
     """Return how far (2.4) is from a count of every pattern of who matches."""
 
     def deviations(world):
-        risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
+        risk = mm.exact_risk(
+            world.sample, world.population, misclassification=world.errors, inclusion="recorded"
+        )
+        told = {"misclassify": world.misclassify, "include": world.include}
         for cell, found in zip(world.cells, risk.by_unique, strict=True):
-            wanted = oracle.identification_risk(
-                cell, world.units, misclassify=world.misclassify, include=world.include
-            )
+            wanted = oracle.identification_risk(cell, world.units, **told, sampled_by="recorded")
             yield abs(found - (wanted or 0.0))
 
     found = gathered(deviations, worlds(), examples=400)
@@ -132,7 +133,7 @@ def structure():
         P = P.reshape(space.size, -1)
         np.fill_diagonal(P, 0)
         wanted = population.lookup(every) @ (P / (1 - pi * P))
-        found = rivals(mechanism, population, every, pi=pi).weighted
+        found = rivals(mechanism, population, every, pi=Inclusion(pi)).weighted
         worst = max(worst, float((np.abs(found - wanted) / np.maximum(wanted, 1e-9)).max()))
     return {"largest": worst}
 
