@@ -287,6 +287,42 @@ def estimate() -> Values:
     return {"seconds": bare, "interval": max(whole - bare, 0.0)}
 
 
+def informed() -> Values:
+    """Time of the informed risk over that of exact matching (hold 1.5)."""
+    import maskmeter as mm
+
+    sample, population = _paper_sized()
+    found = {}
+    for name, keys in (("one", ("lad",)), ("six", population.space.names)):
+        P = {key: mm.stay_or_move(population.space[key].size, stay=0.9) for key in keys}
+        errors = mm.Misclassification(P)
+
+        def exact(intruder: Any, errors: mm.Misclassification = errors) -> object:
+            return mm.exact_risk(sample, population, intruder=intruder, misclassification=errors)
+
+        found[name] = _ratio(exact)
+    release = mm.Swap("lad", rate=0.2).apply(sample, rng=1)
+    found["estimated"] = _ratio(lambda one: mm.estimate_risk(release, intruder=one))
+    return found
+
+
+def _ratio(action: Callable[[Any], object]) -> float:
+    """Return the time for an informed intruder over that for exact matching."""
+    return best(lambda: action("informed")) / best(lambda: action("exact-match"))
+
+
+def find_redraw() -> Values:
+    """Time to find a redraw at the paper's size, with one key and with two."""
+    import maskmeter as mm
+
+    sample, _ = _paper_sized()
+    easy, hard = (mm.Target(max_share=share) for share in (0.06, 0.03))
+    return {
+        "seconds": best(lambda: mm.find_release(sample, target=easy, rng=1), times=1),
+        "two": best(lambda: mm.find_release(sample, target=hard, rng=1), times=1),
+    }
+
+
 def bootstrap() -> Values:
     """Time of an interval by 100 searches (hold 60 s)."""
     import maskmeter as mm

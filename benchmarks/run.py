@@ -71,6 +71,14 @@ ROWS = {
         "estimate after a swap, its interval",
         "{seconds:.2f} s, {interval:.2f} s more; {peak:.0f} MB with reading and search",
     ),
+    "informed": (
+        "informed risk over exact matching: exact with one key and with six, estimated with its search",
+        "{one:.2f}, {six:.2f} and {estimated:.2f} times the time",
+    ),
+    "find_redraw": (
+        "find a redraw without a family: one key is enough, two keys are needed",
+        "{seconds:.0f} s, {two:.0f} s",
+    ),
     "bootstrap": ("interval by 100 searches", "{about:.0f} s"),
     "sixteen_releases": (
         "risk-utility map of sixteen releases, three draws each, exact and estimated",

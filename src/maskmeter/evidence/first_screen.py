@@ -47,8 +47,9 @@ def _facts(figures: Figures) -> Iterator[Fact]:
     if worst.before is not None:
         yield _fact("Matches before", worst.before, figures)
     yield _fact("Matches" if worst.before is None else "Matches after", worst.risk, figures)
-    if target is not None and target.max_record is not None and worst.risk.largest is not None:
-        yield Fact("Largest risk of a record", f"{worst.risk.largest:.2f}", target.words)
+    if target is not None and target.max_record is not None and figures.largest is not None:
+        told = f"target: at most {target.max_record:g}"
+        yield Fact("Largest risk of a record", f"{figures.largest:.2f}", told)
     elif target is not None and target.allowed is not None:
         most = Numbers(figures.rounded_to).matches(target.allowed)
         upper = target.by == "upper" and not figures.population_known

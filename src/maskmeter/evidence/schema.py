@@ -344,6 +344,12 @@ class Figures(_Part, frozen=True):
         return all(one.risk.assessable for one in self.scenarios)
 
     @property
+    def largest(self) -> float | None:
+        """The largest risk of a record in any scenario, where it may be shown."""
+        known = [one.risk.largest for one in self.scenarios if one.risk.largest is not None]
+        return max(known, default=None)
+
+    @property
     def risks(self) -> tuple[tuple[str, IntruderFigures], ...]:
         """The risk of every scenario, before and after protection, by a name."""
         named: list[tuple[str, IntruderFigures]] = []

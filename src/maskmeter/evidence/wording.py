@@ -200,7 +200,7 @@ def target_sentence(figures: Figures) -> list[str]:
         "not assessable": "cannot be checked",
     }
     told = [f"The target ({target.words}) {ends[mark]}."]
-    largest = figures.worst.risk.largest
+    largest = figures.largest
     if target.max_record is not None and largest is not None and mark != "not assessable":
         told.append(f"The largest risk of a record is {largest:.2f}.")
     return told
