@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from maskmeter.data.keys import CellNumbers, Codes
 from maskmeter.mechanism.mechanism import Mechanism
-from maskmeter.types import Array
+from maskmeter.types import Array, Integers
 
 LARGEST_GRID = 1 << 25  # cells; 256 MB
 
@@ -129,7 +129,7 @@ class Grid:
             result[:, columns] = moved.reshape(len(columns), -1).T if matrices else moved
         return result
 
-    def chances(self, targets: slice) -> Array:
+    def chances(self, targets: Integers) -> Array:
         """Return M_jk for some targets j and every row k of their column."""
         cells = np.unravel_index(self.row[targets], [f.size for f in self.mechanism.factors] or [1])
         chance = np.ones((len(self.row[targets]), 1))
@@ -139,7 +139,7 @@ class Grid:
             chance = (chance[:, :, None] * one[:, None, :]).reshape(len(chance), -1)
         return chance
 
-    def likeliest_rows(self, targets: slice, number: int) -> tuple[NDArray[np.int64], Array]:
+    def likeliest_rows(self, targets: Integers, number: int) -> tuple[Integers, Array]:
         """Return the rows k with the largest M_jk of some targets j, and these M_jk: so many at most.
 
         The largest products of several factors are among the products of the largest of each.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from maskmeter.loglinear.expectations import log_generating, nodes
 from maskmeter.mechanism import Grid
-from maskmeter.types import Array
+from maskmeter.types import Array, Integers
 
 _NODES = 32
 _FIRST = -3.2  # where the integral begins, on its own scale: 1e-12 of it is left out
@@ -115,7 +115,7 @@ class Sources:
             else:
                 yield self.recorded**p * self.grid.at(self.grid.spread(table, power=p))
 
-    def chosen(self, targets: slice, chance: Array, rows: NDArray[np.int64] | None = None) -> Cells:
+    def chosen(self, targets: Integers, chance: Array, rows: Integers | None = None) -> Cells:
         """Return cells of some targets with their M_jk: those of some rows of the grid, or all."""
         columns = self.grid.column[targets, None]
         at = (np.arange(self.grid.rows) if rows is None else rows, columns)
@@ -123,9 +123,9 @@ class Sources:
         share = pi if self.recorded is None else self.recorded[targets, None]
         return Cells(share * chance, self.count[at], self.lam[at], pi)
 
-    def blocks(self) -> Iterator[tuple[slice, Cells, Places]]:
+    def blocks(self) -> Iterator[tuple[Integers, Cells, Places]]:
         """Yield targets, their sources and where each target is among these, part after part."""
-        for targets in parts(len(self.grid.row), max(self.grid.rows, _NODES)):
+        for targets in parts(self.grid, max(self.grid.rows, _NODES)):
             own = self.grid.row[targets]
             cells = self.chosen(targets, self.grid.chances(targets))
             yield targets, cells, (np.arange(len(own)), own)
@@ -139,10 +139,20 @@ class Sources:
         return Cells(share * grid.stay, count, lam, pi)
 
 
-def parts(number: int, size: int) -> Iterator[slice]:
-    """Yield so many targets as can be worked on in one go, when each takes arrays of some size."""
+def parts(grid: Grid, size: int) -> Iterator[Integers]:
+    """Yield so many targets as can be worked on in one go, when each takes arrays of some size.
+
+    Those of a part share their matrices: where few sources have a chance, few are gone through.
+    """
     step = max(_AT_ONCE // size, 1)
-    return (slice(start, min(start + step, number)) for start in range(0, number, step))
+    kind = np.empty(len(grid.columns), dtype=np.int64)
+    for number, (_, columns) in enumerate(grid.groups):
+        kind[columns] = number
+    of_target = kind[grid.column]
+    for alike in np.split(
+        np.argsort(of_target, kind="stable"), np.cumsum(np.bincount(of_target))[:-1]
+    ):
+        yield from (alike[start : start + step] for start in range(0, len(alike), step))
 
 
 def one_by_one(grid: Grid) -> bool:

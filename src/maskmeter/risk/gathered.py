@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from maskmeter.loglinear.expectations import log_generating
 from maskmeter.risk.expected import Cells, Places, Sources, parts
-from maskmeter.types import Array
+from maskmeter.types import Array, Integers
 
 LISTED = 128  # sources of a target that are looked at one by one
 _POWERS = range(1, 5)
@@ -41,11 +41,11 @@ class Gathered:
         tables = (tuple(sources.moments(table, _POWERS)) for table in (unsampled, count))
         return cls(sources, *tables)
 
-    def blocks(self, *, phi: float) -> Iterator[tuple[slice, Cells, Places]]:
+    def blocks(self, *, phi: float) -> Iterator[tuple[Integers, Cells, Places]]:
         """Yield targets, their sources and where each target is among these, part after part."""
         grid = self.sources.grid
         widest = max((one.size for one in grid.mechanism.factors), default=1)
-        for targets in parts(len(grid.row), LISTED * widest):
+        for targets in parts(grid, LISTED * widest):
             rows, chance = grid.likeliest_rows(targets, LISTED)
             share = self._most_included(targets)
             bound = np.minimum(share * chance.min(axis=1), 1 - _GAP)
@@ -54,12 +54,12 @@ class Gathered:
             listed = self.sources.chosen(targets, chance, rows)
             yield targets, self._joined(targets, listed, bound / (1 - bound), phi), place
 
-    def _most_included(self, targets: slice) -> Array | float:
+    def _most_included(self, targets: Integers) -> Array | float:
         """Return the largest inclusion of a source of some targets."""
         recorded = self.sources.recorded
         return float(self.sources.pi.max()) if recorded is None else recorded[targets]
 
-    def _joined(self, targets: slice, listed: Cells, most: Array, phi: float) -> Cells:
+    def _joined(self, targets: Integers, listed: Cells, most: Array, phi: float) -> Cells:
         """Return the cells that are listed, then those that stand for all others."""
         cells = (listed.lam, listed.pi, listed.count)
         unsampled = -log_generating(_GAP, lam=cells[0], pi=cells[1], phi=phi, count=cells[2]) / _GAP
@@ -88,7 +88,7 @@ def without_gathered(cells: Cells) -> Cells:
     return replace(cells, most=most)
 
 
-def _left(moments: tuple[Array, ...], targets: slice, units: Array, x: Array) -> list[Array]:
+def _left(moments: tuple[Array, ...], targets: Integers, units: Array, x: Array) -> list[Array]:
     """Return what is left of the moments of all sources without the listed ones.
 
     A remainder that rounding may have left is none.

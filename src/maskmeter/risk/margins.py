@@ -23,7 +23,9 @@ from maskmeter.types import Array, Integers
 _MOST_SWEEPS = 1000
 _SETTLED, _ROUGHLY = 1e-10, 1e-4  # change of the weights, the largest of which is 1
 _TINY = 1e-300
-_POPULATIONS = 20  # that the effect of a margin is averaged over
+# Populations that the effect of a margin is averaged over: fewer where they have many cells, for
+# each of them then tells more.
+_MOST_POPULATIONS, _FEWEST_POPULATIONS, _CELLS = 20, 3, 1 << 21
 
 
 def known_margin(mechanism: Mechanism) -> Factor | None:
@@ -119,7 +121,8 @@ def margin_effect(records: Array, sampled: Array, unsampled: Array, uniques: Int
     share = ratio(sampled, np.broadcast_to(sampled.sum(axis=0), sampled.shape)).T
     share[~share.any(axis=1)] = 1 / share.shape[1]  # where the model expects nobody
     odds = np.ones(len(row))
-    for _ in range(_POPULATIONS):
+    number = _CELLS // sampled.size
+    for _ in range(min(max(number, _FEWEST_POPULATIONS), _MOST_POPULATIONS)):
         drawn = rng.multinomial(records.astype(np.int64), share).T.astype(np.float64)
         units = (drawn + rng.poisson(unsampled)).ravel()
         exchanged = Exchanged(records, drawn.sum(axis=1), row, value, odds)
