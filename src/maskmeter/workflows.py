@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from maskmeter.plan.job import OWN_STEPS
 from maskmeter.plan.schema import ErrorPlan, ReportPlan
 from maskmeter.risk.intruder import INFORMED
 from maskmeter.riskutility import FoundRelease, RiskUtilityMap
-from maskmeter.riskutility.assessor import Assessor, altered_keys
+from maskmeter.riskutility.assessor import Assessor, Steps, altered_keys, carried_columns
 from maskmeter.riskutility.comparison import candidate_map
 from maskmeter.riskutility.riskmap import UNCHANGED
 from maskmeter.riskutility.search import found_release
@@ -170,7 +170,7 @@ def run_find(
     progress(STEPS[2], 2, len(STEPS))
     changed = family.altered_keys if family else altered_keys(task.sample, candidates.values())
     found = found_release(
-        _assessor(task, changed),
+        _assessor(task, changed, candidates.values()),
         target,
         family=family,
         candidates=candidates or None,
@@ -248,9 +248,17 @@ def _assessed(
     )
 
 
-def _assessor(task: Task, changed: Sequence[str]) -> Assessor:
-    measure = task.plan.loss.measure
-    return Assessor.of(task.sample, task.views, changed, loss=task.tables, measure=measure)
+def _assessor(
+    task: Task, changed: Sequence[str], candidates: Iterable[Steps | Release]
+) -> Assessor:
+    return Assessor.of(
+        task.sample,
+        task.views,
+        changed,
+        loss=task.tables,
+        measure=task.plan.loss.measure,
+        carried=carried_columns(candidates),
+    )
 
 
 def _compared(
@@ -258,10 +266,11 @@ def _compared(
 ) -> RiskUtilityMap:
     """Return the map of the candidates beside some releases and the file as it is."""
     candidates = {UNCHANGED: None, **releases, **task.candidates}
-    changed = altered_keys(task.sample, [*releases.values(), *task.candidates.values()])
+    every: list[Steps | Release] = [*releases.values(), *task.candidates.values()]
+    changed = altered_keys(task.sample, every)
     target = task.target
     return candidate_map(
-        _assessor(task, changed),
+        _assessor(task, changed, every),
         candidates,
         [seed],
         intruder=INFORMED if target is None else target.intruder,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,12 +25,12 @@ class _Association(NamedTuple):
 
 
 def strongest_associations(
-    data: Microdata, keys: Sequence[str], *, number: int
+    data: Microdata, keys: Sequence[str], *, number: int, without: Collection[str] = ()
 ) -> tuple[tuple[str, str], ...]:
     """Return each key with the columns that it is most strongly associated with, by Cramer's V.
 
     Columns are the other keys and all other columns of the file with 2 to 50 categories, but for
-    the weights. An association must be significant (p < 0.001) in a table of at least five records
+    the weights and those to do `without`, because they travel with a key. An association must be significant (p < 0.001) in a table of at least five records
     per cell on average; where none is, the strongest of all is taken. Two keys make one pair.
 
     >>> import polars as pl, maskmeter as mm
@@ -42,7 +42,7 @@ def strongest_associations(
     pairs: dict[frozenset[str], tuple[str, str]] = {}
     if not number:
         return ()
-    columns = dict(_columns(data))
+    columns = {name: one for name, one in _columns(data) if name not in without}
     for key in dict.fromkeys(keys):
         ranked = sorted(_associations(data, key, columns), key=lambda one: -one.strength)
         clear = [one for one in ranked if one.clear]

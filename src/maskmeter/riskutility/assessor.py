@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -142,10 +142,11 @@ class Assessor:
         loss: Tables,
         measure: Measure,
         associations: int = ASSOCIATIONS,
+        carried: Collection[str] = (),
     ) -> Assessor:
         """Return it after the checks; `perturbed` are the keys that some candidate changes."""
         check_choice(measure, Measure, name="measure")
-        tables = loss_tables(loss, sample, perturbed, associations=associations)
+        tables = loss_tables(loss, sample, perturbed, associations=associations, carried=carried)
         if not tables:
             raise InputError(
                 'No table to measure the loss on. Name one in `loss`, such as ("lad", "ethnicity");'
@@ -170,7 +171,7 @@ class Assessor:
         seen = {name: view.with_release(release) for name, view in self.views.items()}
         risks: dict[Intruder, dict[str, Risk]] = {
             intruder: {name: view.risk(intruder=intruder) for name, view in seen.items()}
-            for intruder in (EXACT_MATCH, INFORMED)
+            for intruder in (INFORMED, EXACT_MATCH)  # the first brings the second with it
         }
         found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
         loss = float(np.mean([distance(one, self.measure) for one in found]))
@@ -182,6 +183,17 @@ class Assessor:
         listed: Any = steps if isinstance(steps, list | tuple) else [steps]
         with without_warnings():  # the path or the map shows what was achieved
             return protect(self.sample, listed, rng=seed)
+
+
+def carried_columns(candidates: Iterable[Steps | Release]) -> frozenset[str]:
+    """Return the columns that travel with a key in some candidate: a table of both never changes."""
+    named: set[str] = set()
+    for one in candidates:
+        if isinstance(one, Release):
+            named |= one.released.carried.keys()
+        for part in one if isinstance(one, list | tuple) else [one]:
+            named |= set(getattr(part, "carry", ()))
+    return frozenset(named)
 
 
 def altered_keys(sample: Microdata, candidates: Iterable[Steps | Release]) -> list[str]:
@@ -223,10 +235,11 @@ def loss_tables(
     perturbed: Iterable[str],
     *,
     associations: int = ASSOCIATIONS,
+    carried: Collection[str] = (),
 ) -> tuple[tuple[str, str], ...]:
     """Return the tables that are named, and the strongest associations of the perturbed keys."""
     own = named_tables(loss)
-    found = strongest_associations(sample, list(perturbed), number=associations)
+    found = strongest_associations(sample, list(perturbed), number=associations, without=carried)
     named = {frozenset(pair) for pair in own}
     return (*own, *(pair for pair in found if frozenset(pair) not in named))
 

@@ -25,6 +25,7 @@ from maskmeter.riskutility.assessor import (
     Tables,
     Trial,
     altered_keys,
+    carried_columns,
     release_cautions,
 )
 from maskmeter.riskutility.layers import Layer, target_layers
@@ -103,6 +104,7 @@ def compare(
             loss=loss,
             measure=measure,
             associations=associations,
+            carried=carried_columns(candidates.values()),
         ),
         candidates,
         replication_seeds(seed_of(rng), replications),

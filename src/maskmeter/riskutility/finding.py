@@ -13,7 +13,14 @@ from maskmeter.loglinear import LogLinear, LogLinearSearch
 from maskmeter.perturb import Release
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import Errors, Known, views
-from maskmeter.riskutility.assessor import Assessor, Measure, Steps, Tables, altered_keys
+from maskmeter.riskutility.assessor import (
+    Assessor,
+    Measure,
+    Steps,
+    Tables,
+    altered_keys,
+    carried_columns,
+)
 from maskmeter.riskutility.choice import FoundRelease
 from maskmeter.riskutility.comparison import check_candidates
 from maskmeter.riskutility.family import Family
@@ -82,7 +89,14 @@ def find_release(
     changed = family.altered_keys if family else altered_keys(data, (candidates or {}).values())
     seen = views(data, known, counts=population, errors=misclassification, model=model)
     found = found_release(
-        Assessor.of(data, seen, changed, loss=loss, measure=measure),
+        Assessor.of(
+            data,
+            seen,
+            changed,
+            loss=loss,
+            measure=measure,
+            carried=carried_columns((candidates or {}).values()),
+        ),
         target,
         family=family,
         candidates=candidates,
