@@ -183,6 +183,10 @@ class SmallMarginWarning(MaskmeterWarning):
     """Few records exchanged the values of a key: their counts, which are kept, tell much."""
 
 
+class UnusedMarginWarning(MaskmeterWarning):
+    """The informed risk leaves out what the kept counts of exchanged values tell."""
+
+
 class GuessableSeedWarning(MaskmeterWarning):
     """The seed of a release is small enough to be found by trying numbers."""
 

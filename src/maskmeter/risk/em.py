@@ -13,7 +13,7 @@ from maskmeter.loglinear.observed import Counted
 from maskmeter.mechanism import Grid
 from maskmeter.risk.expected import expected_originals
 
-_TOLERANCE = 1e-5
+_TOLERANCE, _SWEEPS = 1e-5, 2
 _SETTLED = 2e-3  # of the risk: how far it may still be from its limit
 _MOST_ROUNDS = 500
 
@@ -35,7 +35,10 @@ def fit_originals(
         units = expected_originals(grid, released, grid.table(means.at(codes))).ravel()
         some = units > 0
         originals = Counted(table.space, codes[some], units[some])
-        means = fit_means(originals, means.generators, start=means, tolerance=_TOLERANCE)
+        # A step towards the fit will do: the next round moves what it is fitted to.
+        means = fit_means(
+            originals, means.generators, start=means, tolerance=_TOLERANCE, most_sweeps=_SWEEPS
+        )
         now = risk(means)
         before, change, last = change, abs(now - last), now
         ratio = change / before if np.isfinite(before) and before > 0 else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -28,19 +29,22 @@ from maskmeter.plurals import counted, plural
 from maskmeter.risk.cautions import cautions
 from maskmeter.risk.em import fit_originals
 from maskmeter.risk.expected import (
+    Cells,
+    Places,
     Sources,
     informed_given_release,
     match_given_release,
+    match_given_sample,
     one_by_one,
     risk_given_sample,
 )
 from maskmeter.risk.gathered import LISTED, Gathered, without_gathered
 from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
 from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, InclusionBy, Intruder
-from maskmeter.risk.margins import known_margin, margin_effect
+from maskmeter.risk.margins import known_margin, margin_effect, unused_margin
 from maskmeter.risk.result import EstimatedRisk
 from maskmeter.risk.sight import Sight
-from maskmeter.types import Array
+from maskmeter.types import Array, Integers
 
 Method = Literal["expected", "paper", "em"]
 Interval = Literal["model", "bootstrap", "none"]
@@ -62,12 +66,12 @@ def estimate(
     interval: Bootstrap | Literal["model", "none"] = "model",
 ) -> EstimatedRisk:
     """Return the estimated risk of a file by the models that a search would use."""
-    found = [cells.risk(one.model, one.phi) for one in search.weighted]
+    found = [cells.risk(one.model, one.phi, intruder) for one in search.weighted]
     values = [one.of(intruder) for one in found]
     average = np.average(values, axis=0, weights=[one.weight for one in search.weighted])
     more = [] if all(one.converged for one in found) else [_UNSETTLED]
     if intruder == INFORMED:
-        more += _gathered(found, cells)
+        more += [*_gathered(found, cells), *unused_margin(cells.sight)]
     by_record = average[cells.table.place]
     risk = _result(
         cells, search, by_record, intruder=intruder, household=household, more=tuple(more)
@@ -85,17 +89,20 @@ def estimate(
 class CellRisk:
     """The risk of every occupied released cell under one model, and whether EM converged.
 
-    `least` is the informed risk without the sources that were gathered, which bounds their error.
+    `informed` is None where it was not asked for. `least` is the informed risk without the sources
+    that were gathered, which bounds their error.
     """
 
     exact_match: Array
-    informed: Array
+    informed: Array | None
     converged: bool = True
     least: Array | None = None
 
     def of(self, intruder: Intruder) -> Array:
         """Return the risk from one intruder."""
-        return self.informed if intruder == INFORMED else self.exact_match
+        if intruder == EXACT_MATCH or self.informed is None:
+            return self.exact_match
+        return self.informed
 
 
 _UNSETTLED = Caution(
@@ -110,7 +117,7 @@ def _gathered(found: list[CellRisk], cells: ReleasedCells) -> list[Caution]:
     """Return how far an informed risk may be too large because sources were gathered."""
     unique = cells.table.records == 1
     excess = [
-        1 - one.least[unique].sum() / max(float(one.informed[unique].sum()), 1e-300)
+        1 - one.least[unique].sum() / max(float(one.of(INFORMED)[unique].sum()), 1e-300)
         for one in found
         if one.least is not None
     ]
@@ -133,6 +140,9 @@ class ReleasedCells:
     _kept: dict[tuple[int, float], tuple[LogLinear, CellRisk]] = field(
         default_factory=dict, init=False, repr=False
     )
+    _fitted_once: dict[int, tuple[LogLinear, FittedMeans, bool]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def table(self) -> Observed:
@@ -149,22 +159,29 @@ class ReleasedCells:
         """Inclusion probability of every occupied cell."""
         return self.fitted.inclusion(self.table.codes)
 
-    def risk(self, model: LogLinear, phi: float) -> CellRisk:
-        """Return the risk of every occupied released cell under one model, worked out once."""
+    def risk(self, model: LogLinear, phi: float, intruder: Intruder) -> CellRisk:
+        """Return the risk of every occupied released cell under one model, worked out once.
+
+        That from an informed intruder brings that of exact matching with it.
+        """
         key = id(model), phi
-        if key not in self._kept:
+        if key not in self._kept or (intruder == INFORMED and self._kept[key][1].informed is None):
             # The model is kept too, so that no other one can have its number.
-            self._kept[key] = model, self._capped(self._risk(model, phi))
+            found = self._risk(model, phi, informed=intruder == INFORMED)
+            self._kept[key] = model, self._capped(found)
         return self._kept[key][1]
 
     def _capped(self, found: CellRisk) -> CellRisk:
         """Return risks of which none exceeds one in the number of records that share the cell."""
         most = 1 / self.table.records
-        exact, informed = (np.minimum(one, most) for one in (found.exact_match, found.informed))
+        exact = np.minimum(found.exact_match, most)
+        if found.informed is None:
+            return replace(found, exact_match=exact)
         # The largest of several chances is no smaller than one of them, but for rounding.
-        return replace(found, exact_match=exact, informed=np.maximum(exact, informed))
+        informed = np.maximum(exact, np.minimum(found.informed, most))
+        return replace(found, exact_match=exact, informed=informed)
 
-    def _risk(self, model: LogLinear, phi: float) -> CellRisk:
+    def _risk(self, model: LogLinear, phi: float, *, informed: bool) -> CellRisk:
         codes, mechanism = self.table.codes, self.sight.mechanism
         if self.method == "paper" or not mechanism.factors:
             count, lam = self.table.records.astype(np.float64), model.population_mean(codes)
@@ -172,21 +189,32 @@ class ReleasedCells:
             stay = mechanism.stay(codes)
             return CellRisk(stay * inverse, stay * inverse)
         if self.method == "expected":
-            return self._given_sample(self._sources(model.means), phi)
-        return self._given_release(model)
+            return self._given_sample(self._sources(model.means), phi, informed=informed)
+        return self._given_release(model, informed=informed)
 
-    def _given_sample(self, sources: Sources, phi: float) -> CellRisk:
+    def _blocks(self, sources: Sources, phi: float) -> Iterator[tuple[Integers, Cells, Places]]:
+        """Yield targets with their sources: all of them, or the likeliest if there are too many."""
+        if one_by_one(self.grid):
+            return sources.blocks()
+        return Gathered.of(sources, phi=phi).blocks(phi=phi)
+
+    def _given_sample(self, sources: Sources, phi: float, *, informed: bool) -> CellRisk:
         """Return the risk given the original sample."""
-        exact_match, informed, least = np.zeros((3, len(self.pi)))
-        listed = one_by_one(self.grid)
-        blocks = sources.blocks() if listed else Gathered.of(sources, phi=phi).blocks(phi=phi)
-        for targets, cells, own in blocks:
-            exact_match[targets], informed[targets] = risk_given_sample(cells, own, phi=phi)
-            if not listed:
+        exact_match, likeliest, least = np.zeros((3, len(self.pi)))
+        for targets, cells, own in self._blocks(sources, phi):
+            if not informed:
+                exact_match[targets] = match_given_sample(cells, own, phi=phi)
+                continue
+            exact_match[targets], likeliest[targets] = risk_given_sample(cells, own, phi=phi)
+            if not one_by_one(self.grid):
                 fewer = without_gathered(cells)
                 least[targets] = risk_given_sample(fewer, own, phi=phi).informed
-        informed *= self._margin_effect(sources)
-        return CellRisk(exact_match, informed, least=None if listed else least)
+        if not informed:
+            return CellRisk(exact_match, None)
+        effect = self._margin_effect(sources)
+        return CellRisk(
+            exact_match, likeliest * effect, least=None if one_by_one(self.grid) else least
+        )
 
     def _margin_effect(self, sources: Sources) -> Array:
         """Return by how much the informed risk of each cell grows because a margin is known."""
@@ -201,7 +229,7 @@ class ReleasedCells:
         effect[here] = margin_effect(count.sum(axis=0), pi * lam, (1 - pi) * lam, uniques)
         return effect
 
-    def _given_release(self, model: LogLinear) -> CellRisk:
+    def _given_release(self, model: LogLinear, *, informed: bool) -> CellRisk:
         """Return the risk given the released file alone, with Poisson cells."""
         records = self.table.records.astype(np.float64)
         unique = records == 1
@@ -209,18 +237,24 @@ class ReleasedCells:
         def match(means: FittedMeans) -> Array:
             return match_given_release(self._sources(means), records)
 
-        means, converged = fit_originals(
-            self.grid, model, lambda means: float(match(means)[unique].sum())
-        )
-        sources = self._sources(means)
-        informed, least = np.zeros((2, len(records)))
-        listed = one_by_one(self.grid)
-        blocks = sources.blocks() if listed else Gathered.of(sources, phi=0.0).blocks(phi=0.0)
-        for targets, cells, _ in blocks:
-            informed[targets] = informed_given_release(cells)
-            if not listed:
+        means, converged = self._originals(model, lambda means: float(match(means)[unique].sum()))
+        if not informed:
+            return CellRisk(match(means), None, converged)
+        likeliest, least = np.zeros((2, len(records)))
+        for targets, cells, _ in self._blocks(self._sources(means), 0.0):
+            likeliest[targets] = informed_given_release(cells)
+            if not one_by_one(self.grid):
                 least[targets] = informed_given_release(without_gathered(cells))
-        return CellRisk(match(means), informed, converged, None if listed else least)
+        bound = None if one_by_one(self.grid) else least
+        return CellRisk(match(means), likeliest, converged, bound)
+
+    def _originals(
+        self, model: LogLinear, risk: Callable[[FittedMeans], float]
+    ) -> tuple[FittedMeans, bool]:
+        """Return the means of the true cells behind the released ones, fitted once for a model."""
+        if id(model) not in self._fitted_once:
+            self._fitted_once[id(model)] = model, *fit_originals(self.grid, model, risk)
+        return self._fitted_once[id(model)][1:]
 
     def _sources(self, means: FittedMeans) -> Sources:
         """Return the true cells behind the released ones, with counts of the fitted file."""
@@ -330,7 +364,7 @@ def _modelled(risk: EstimatedRisk, cells: ReleasedCells, parts: list[Array]) -> 
     ]
     ends = [t for one, t in totals if one.model is search.nearest and not one.phi]
     if not ends:
-        nearest = cells.risk(search.nearest, 0.0).of(risk.intruder)
+        nearest = cells.risk(search.nearest, 0.0, risk.intruder).of(risk.intruder)
         ends.append(float(nearest[unique].sum()))
     for name in ("A", "B"):
         chosen = [(total, one.weight) for one, total in totals if one.estimate == name]

@@ -86,11 +86,13 @@ class Cells:
         arrays = (self.x, self.count, self.lam, self.pi, most)
         return Cells(*(np.take_along_axis(one, order, axis=1) for one in arrays))
 
-    def each(self) -> Iterator[tuple[int, Cells]]:
-        """Yield the last cell of every target, then the one before it, and so on."""
-        for k in reversed(range(self.x.shape[1])):
-            arrays = (self.x, self.count, self.lam, self.pi)
-            yield k, Cells(*(one[:, k, None] for one in arrays))
+    def log_transform(self, k: int, s: Array, phi: float) -> Array:
+        """Return log E(e^(-s o F)) of the k-th cell of each target."""
+        lam, pi, count = (one[:, k, None] for one in (self.lam, self.pi, self.count))
+        gap = s * -self.odds[:, k, None]
+        sampled = gap * count if count.any() else 0.0
+        np.negative(np.expm1(gap, out=gap), out=gap)
+        return log_generating(gap, lam=lam, pi=pi, phi=phi, count=count) + sampled
 
 
 @dataclass(frozen=True)
@@ -160,20 +162,56 @@ def one_by_one(grid: Grid) -> bool:
     return grid.rows <= MOST_SOURCES and len(grid.row) * grid.rows <= MOST_PAIRS
 
 
+def match_given_sample(cells: Cells, own: Places, *, phi: float) -> Array:
+    """Return E(risk of exact matching) where F_k = f_k + unsampled units, given all f.
+
+    It is that of `risk_given_sample`, bit for bit: no figure depends on what else was asked.
+    """
+    ranked, _, s, weight = _prepared(cells, own, phi)
+    logs = np.zeros_like(s)
+    for k in reversed(range(ranked.x.shape[1])):
+        logs += ranked.log_transform(k, s, phi)
+    return _match(cells.at(own), s, weight * np.exp(logs), phi)
+
+
 def risk_given_sample(cells: Cells, own: Places, *, phi: float) -> Expected:
-    """Return E(risk) where F_k = f_k + unsampled units, given the sampled units f of every cell."""
-    ranked = cells.likeliest_first()
-    s, weight = _nodes(ranked, cells.at(own), phi)
-    informed, everybody = _integrand(ranked, s, phi)
-    # E(1(F_j > 0) e^(-s X)): the outcomes in which nobody is in cell j are taken out.
-    here = cells.at(own)
-    present = -np.expm1(here.log_nobody(phi) - _log_transform(here, s, phi))
-    exact_match = here.odds[:, 0] * (everybody * present * weight).sum(axis=1)
-    return Expected(exact_match, (informed * weight).sum(axis=1))
+    """Return E(risk) from both intruders where F_k = f_k + unsampled units, given all f."""
+    ranked, before, s, weight = _prepared(cells, own, phi)
+    informed, everybody = _integrand(ranked, before, s, phi)
+    matched = _match(cells.at(own), s, weight * everybody, phi)
+    return Expected(matched, (informed * weight).sum(axis=1))
+
+
+def _prepared(cells: Cells, own: Places, phi: float) -> tuple[Cells, Array, Array, Array]:
+    """Return the cells in order, the chances that those before each are empty, nodes and weights."""
+    ranked, here = cells.likeliest_first(), cells.at(own)
+    before = _log_empty_before(ranked, phi)
+    least = np.minimum(_least(ranked, before), np.where(here.odds > 0, here.odds, np.inf)[:, 0])
+    return ranked, before, *_nodes(ranked, least)
+
+
+def _match(here: Cells, s: Array, everybody: Array, phi: float) -> Array:
+    """Return `o_j integral over s of E(1(F_j > 0) e^(-s X))`, from E(e^(-s X)) times the weights.
+
+    The outcomes in which nobody truly is in cell j are taken out.
+    """
+    present = -np.expm1(here.log_nobody(phi) - here.log_transform(0, s, phi))
+    return np.asarray(here.odds[:, 0] * (everybody * present).sum(axis=1))
+
+
+def _log_empty_before(ranked: Cells, phi: float) -> Array:
+    """Return the logarithm of the chance that all cells before each one are empty."""
+    return np.cumsum(np.pad(ranked.log_nobody(phi), ((0, 0), (1, 0)))[:, :-1], axis=1)
+
+
+def _least(ranked: Cells, before: Array) -> Array:
+    """Return the least odds that the likeliest cell may have, but for what hardly happens."""
+    matter = (before > _UNLIKELY) & (ranked.x > 0)
+    return np.asarray(np.where(matter, ranked.odds, np.inf).min(axis=1))
 
 
 def _integrand(
-    ranked: Cells, s: Array, phi: float, origin: Array | None = None
+    ranked: Cells, before: Array, s: Array, phi: float, origin: Array | None = None
 ) -> tuple[Array, Array]:
     """Return E(o e^(-s X)) for the largest odds o of a cell that holds anybody, and E(e^(-s X)).
 
@@ -182,41 +220,33 @@ def _integrand(
     to be there, which comes from cell k with the chances `origin`, the likeliest cell is its own or
     one before it that holds anybody else.
     """
-    nobody = ranked.log_nobody(phi)
-    before = np.cumsum(np.pad(nobody, ((0, 0), (1, 0)))[:, :-1], axis=1)
-    total, behind = np.zeros_like(s), np.ones_like(s)
+    nobody, most = ranked.log_nobody(phi), ranked.odds if ranked.most is None else ranked.most
+    total, behind = np.zeros_like(s), np.zeros_like(s)  # the latter as logarithms
     elsewhere = np.ones_like(s) if origin is None else np.zeros_like(s)
-    most = ranked.odds if ranked.most is None else ranked.most
-    for k, cell in ranked.each():
-        there = np.exp(_log_transform(cell, s, phi))
-        found = (there - np.exp(nobody[:, k, None])) * elsewhere
+    for k in reversed(range(ranked.x.shape[1])):
+        logs = ranked.log_transform(k, s, phi)
+        # The likeliest cell is seldom one of the last: most targets need no more than the product.
+        some = np.flatnonzero(before[:, k] > _UNLIKELY)
+        there = np.exp(logs[some])
+        found = (there - np.exp(nobody[some, k, None])) * elsewhere[some]
         if origin is not None:
-            from_here = origin[:, k, None] * np.exp(-s * cell.odds)
-            found += from_here * there
+            from_here = origin[:, k, None] * np.exp(-s * ranked.odds[:, k, None])
+            found += from_here[some] * there
             elsewhere += from_here
-        total += (most[:, k] * np.exp(before[:, k]))[:, None] * found * behind
-        behind *= there
-    return total, behind
+        scale = most[some, k] * np.exp(before[some, k])
+        total[some] += scale[:, None] * found * np.exp(behind[some])
+        behind += logs
+    return total, np.exp(behind)
 
 
-def _log_transform(cell: Cells, s: Array, phi: float) -> Array:
-    """Return log E(e^(-s o F)) of one cell for each target."""
-    reach = s * cell.odds
-    return cell.log_generating(-np.expm1(-reach), phi) - reach * cell.count
-
-
-def _nodes(ranked: Cells, own: Cells, phi: float) -> tuple[Array, Array]:
+def _nodes(cells: Cells, least: Array) -> tuple[Array, Array]:
     """Return values of s and weights for integrals of e^(-s X), whatever X may be.
 
     The trapezoidal rule in y, `s = e^(y - e^-y) / scale`: it is exact to 1e-7 for every X between
     the least odds that matter, below which X never is, and several times its mean.
     """
-    before = np.cumsum(np.pad(ranked.log_nobody(phi), ((0, 0), (1, 0)))[:, :-1], axis=1)
-    matter = (before > _UNLIKELY) & (ranked.x > 0)
-    least = np.where(matter, ranked.odds, np.inf).min(axis=1)
-    least = np.minimum(least, np.where(own.odds > 0, own.odds, np.inf)[:, 0])
-    least = np.where(np.isfinite(least), least, 1.0)
-    scale = np.maximum((ranked.odds * ranked.mean).sum(axis=1), least)
+    least = np.where(np.isfinite(least) & (least > 0), least, 1.0)
+    scale = np.maximum((cells.odds * cells.mean).sum(axis=1), least)
     step = (np.log(_LAST * scale / least) - _FIRST) / (_NODES - 1)
     y = _FIRST + step[:, None] * np.arange(_NODES)
     s = np.exp(y - np.exp(-y)) / scale[:, None]
@@ -250,8 +280,10 @@ def informed_given_release(cells: Cells) -> Array:
     origin = weights / np.maximum(weights.sum(axis=1, keepdims=True), _TINY)
     none = np.zeros_like(ranked.x)
     others = Cells(ranked.x, none, ranked.lam * (1 - ranked.x), none, ranked.most)
-    s, weight = _nodes(others, Cells(*np.zeros((4, len(none), 1))), 0.0)
-    return np.asarray((_integrand(others, s, 0.0, origin)[0] * weight).sum(axis=1))
+    before = _log_empty_before(others, 0.0)
+    s, weight = _nodes(others, _least(others, before))
+    informed, _ = _integrand(others, before, s, 0.0, origin)
+    return np.asarray((informed * weight).sum(axis=1))
 
 
 def expected_originals(grid: Grid, released: Array, means: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from maskmeter.mechanism import Inclusion, likeliest_sources, rivals
 from maskmeter.plurals import counted, plural
 from maskmeter.risk import formulas
 from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, Intruder
+from maskmeter.risk.margins import unused_margin
 from maskmeter.risk.population import Uniques, unsampled
 from maskmeter.risk.result import Risk
 from maskmeter.risk.sight import Sight
@@ -44,9 +46,9 @@ def exact(uniques: Uniques, intruder: Intruder = EXACT_MATCH) -> Risk:
         "the intruder does not know who is in the sample",
         ASSUMED[intruder],
         ruled=not informed,
-        cautions=tuple(_short(uniques)),
+        cautions=(*_short(uniques), *(unused_margin(uniques.sight) if informed else ())),
         intruder=intruder,
-        shared=lambda: _shared(uniques, intruder),
+        shared=partial(_shared, uniques, intruder),
     )
 
 
@@ -54,13 +56,15 @@ def _match(uniques: Uniques, intruder: Intruder) -> Array:
     """Return the chance that the match of each cell is right."""
     informed = intruder == INFORMED and bool(uniques.mechanism.factors)
     found = uniques.rivals(likeliest=informed)
-    equation = formulas.likeliest_probability if informed else formulas.match_probability
-    values = equation(stay=uniques.stay, population=uniques.own, rivals=found, pi=uniques.pi)
+    stay, own, pi = uniques.stay, uniques.own, uniques.pi
+    matched = formulas.match_probability(stay=stay, population=own, rivals=found, pi=pi)
+    matched = formulas.no_target_no_risk(matched, own)
     if not informed:
-        return formulas.no_target_no_risk(values, uniques.own)
+        return matched
+    values = formulas.likeliest_probability(stay=stay, population=own, rivals=found, pi=pi)
     if uniques.exchanged is not None:
         here, by_margin = uniques.exchanged.risk(uniques.cells)
-        values[here] = by_margin
+        values[here] = np.maximum(by_margin, matched[here])
     return values
 
 

@@ -8,6 +8,7 @@ number in the population, are likelier to be in it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 from maskmeter.data.keys import CellNumbers, Codes
 from maskmeter.data.table import KeyTable
+from maskmeter.errors import Caution, UnusedMarginWarning
 from maskmeter.mechanism import Factor, Mechanism
 from maskmeter.risk.formulas import ratio
+from maskmeter.risk.sight import Sight
 from maskmeter.streams import generator
 from maskmeter.types import Array, Integers
 
@@ -36,6 +39,16 @@ def known_margin(mechanism: Mechanism) -> Factor | None:
     """
     (factor,) = mechanism.factors if len(mechanism.factors) == 1 else (None,)
     return None if factor is None or factor.margin is None else factor
+
+
+def unused_margin(sight: Sight) -> Iterator[Caution]:
+    """Yield the caution that a margin tells more than the informed risk includes."""
+    if sight.exchanged and known_margin(sight.mechanism) is None:
+        text = (
+            "Other steps came before or after a redraw: the informed risk leaves out what the counts"
+            " of the exchanged values tell, and may be some percent too low."
+        )
+        yield Caution(UnusedMarginWarning, text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +133,7 @@ def margin_effect(records: Array, sampled: Array, unsampled: Array, uniques: Int
     value, row = (one.ravel() for one in np.indices(sampled.shape))
     share = ratio(sampled, np.broadcast_to(sampled.sum(axis=0), sampled.shape)).T
     share[~share.any(axis=1)] = 1 / share.shape[1]  # where the model expects nobody
-    odds = np.ones(len(row))
+    odds = np.where(unsampled > 0, ratio(sampled, unsampled), 1.0).ravel()  # of being sampled
     number = _CELLS // sampled.size
     for _ in range(min(max(number, _FEWEST_POPULATIONS), _MOST_POPULATIONS)):
         drawn = rng.multinomial(records.astype(np.int64), share).T.astype(np.float64)

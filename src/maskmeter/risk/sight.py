@@ -29,6 +29,7 @@ class Sight:
     mechanism: Mechanism
     unprotected: int
     with_error: bool = False
+    exchanged: bool = False  # whether all rare records exchanged a key, so that their counts tell
     others: Codes | None = None  # cells that are looked at in place of those of the sample uniques
 
     @property

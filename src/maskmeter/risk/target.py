@@ -108,6 +108,8 @@ class Target:
             (INFORMED, "estimate"),
             (INFORMED, "upper"),
         )
+        if self.max_record is not None:  # which has no interval
+            choices = choices[:2]
         return tuple(replace(self, intruder=intruder, by=by) for intruder, by in choices)
 
     def decide(self, risks: Risk | Mapping[str, Risk]) -> Outcome:
@@ -115,7 +117,9 @@ class Target:
         named = {"": risks} if isinstance(risks, Risk) else dict(risks)
         for risk in named.values():
             self._check_intruder(risk)
-        excess = max(self._excess(risk, self.by) for risk in named.values())
+        if not named:
+            raise InputError("Give the risk of at least one scenario.")
+        excess = max(map(self.excess, named.values()))
         met = excess <= 0
         return Outcome(met, self._verdict(named), excess, None if met else self._binding(named))
 
@@ -132,6 +136,10 @@ class Target:
         if self.max_record is not None:
             return risk.largest
         return risk.upper if (by or self.by) == "upper" else risk.total
+
+    def excess(self, risk: Risk) -> float:
+        """Return by how much a risk is above the target, below 0 where it is within it."""
+        return self._excess(risk, self.by)
 
     def _excess(self, risk: Risk, by: DecidedBy) -> float:
         """Return by how much the figure that counts is above the target."""

@@ -169,7 +169,9 @@ class View:
             released = recorded.with_codes(release.released.project(self.keys).codes)
         original = release.original
         before = recorded if release.truth is original else original.project(self.keys)
-        return Sight(released, recorded, self.mechanism, before.uniques, self.errors is not None)
+        exchanged = whole and any(one.exchanged for one in release.rare)
+        errors = self.errors is not None
+        return Sight(released, recorded, self.mechanism, before.uniques, errors, exchanged)
 
     @cached_property
     def population(self) -> KeyTable | None:
