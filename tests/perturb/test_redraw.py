@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 
 import maskmeter as mm
 from command import run
-from maskmeter.errors import SmallMarginWarning, without_warnings
+from maskmeter.errors import SmallMarginWarning, UnusedMarginWarning, without_warnings
 from maskmeter.evidence.provenance import read_provenance
 from maskmeter.risk.view import View
 
@@ -90,6 +91,13 @@ def test_the_carried_file_is_copied_byte_for_byte_but_for_its_columns(world, tmp
         (lambda: mm.Redraw("lad", rarer_than=200, share=1e-6), r"less than two.*Raise `share`"),
         (lambda: mm.Redraw("lad", 200, carry="sex"), r"'sex', which is a key.*\('lad', 'sex'\)"),
         (lambda: mm.Redraw("lad", 200, carry="region"), "No column named 'region'"),
+        (
+            lambda: mm.Redraw("lad", 200, carry="lad"),
+            "'lad', which is redrawn itself. Leave it out",
+        ),
+        (lambda: mm.Redraw("lad", 200, others=("lad",)), "`others` names 'lad', which is itself"),
+        (lambda: mm.Redraw("lad", 200, others=("agee",)), "No key named 'agee'"),
+        (lambda: mm.Redraw("lad", 200, carry=5), "`carry` must be a list of columns"),
         (lambda: mm.Redraw(("lad", "lad"), rarer_than=5), "tuple of different names"),
     ],
 )
@@ -186,7 +194,10 @@ def test_a_redraw_composes_with_other_steps(world):
         both = mm.protect(sample, [mm.Redraw("lad", 200), mm.Pram("sex", stay=0.9)], rng=1)
     assert both.mechanism.factors[0].name == "lad x sex"
     assert both.mechanism.factors[0].margin is None  # another change has met it
-    after = mm.exact_risk(both, population, intruder="informed").total
+    with pytest.warns(UnusedMarginWarning, match="may be some percent too low"):
+        after = mm.exact_risk(both, population, intruder="informed").total
+    with pytest.warns(UnusedMarginWarning):
+        mm.estimate_risk(both, intruder="informed")
     assert after < mm.exact_risk(release, population, intruder="informed").total * 1.5
     halved = mm.protect(sample, [mm.Redraw("lad", 200), mm.Subsample(0.5)], rng=1)
     assert halved.mechanism.factors[0].margin is None  # nobody knows whose records were left out
@@ -234,3 +245,40 @@ def test_an_intruder_who_lacks_a_key_knows_how_likely_somebody_is_rare(world, un
     error = np.std(np.diff(found, axis=1), ddof=1) / np.sqrt(len(found))
 
     assert abs(expected - counted) <= max(0.08 * counted, 3 * error)
+
+
+@pytest.mark.parametrize("bound", [3, 10, 40, 200, 1000])
+@pytest.mark.parametrize("known", ["lad,age", "lad,sex,ethnicity", "lad"])
+def test_a_redraw_can_be_seen_through_any_keys(world, bound, known):
+    """What seldom happens is not ruled out: every release through some keys is possible."""
+    sample, _ = world
+    with without_warnings():
+        release = mm.Redraw("lad", rarer_than=bound).apply(sample, rng=1)
+    seen = release.project(known)
+    chance = seen.mechanism.prob(true=seen.truth.codes, released=seen.released.codes)
+
+    assert (chance > 0).all()
+    assert seen.changed.sum() == release.changed.sum()
+
+
+def test_redraws_that_depend_on_one_another_are_refused_before_memory_runs_out():
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({f"k{n}": rng.integers(0, 8, 3000) for n in range(8)})
+    sample = mm.read(frame, keys=frame.columns, fraction=0.1)
+    with (
+        without_warnings(),
+        pytest.raises(mm.MaskmeterError, match="depend on one another and need one matrix"),
+    ):
+        mm.protect(
+            sample, [mm.Redraw("k0", rarer_than=0.0145), mm.Redraw("k1", rarer_than=0.0145)], rng=1
+        )
+
+
+def test_a_result_can_be_stored_and_read_again(world):
+    sample, population = world
+    release = mm.Redraw("lad", rarer_than=200).apply(sample, rng=1)
+    risk = mm.exact_risk(release, population, intruder="informed")
+    again = pickle.loads(pickle.dumps(risk))  # noqa: S301 - our own
+
+    assert again.total == risk.total
+    assert again.largest == risk.largest

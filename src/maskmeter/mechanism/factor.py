@@ -24,6 +24,7 @@ from maskmeter.types import Array, Integers
 Crossed: TypeAlias = tuple[str, ...]
 Declared: TypeAlias = Matrix | By[Matrix]
 
+_MOST_STRATA = 1 << 23  # combinations whose strata are told apart at once
 _LARGEST = 1 << 27  # numbers in the matrices of one factor: a gigabyte
 
 
@@ -181,6 +182,8 @@ def _joined(first: Sequence[Factor], second: Sequence[Factor], space: KeySpace) 
     title = " x ".join(space.names[c] for c in columns)
     around = [space.sizes[c] + 1 for c in by]  # one more: categories that the keys lack
     _check_size(title, prod(sizes), prod(around))
+    if prod(sizes) * prod(around) * len(both) > _MOST_STRATA:
+        raise _too_large(title, prod(around))
     cells = np.zeros((prod(sizes), len(space.keys)), dtype=np.int64)
     cells[:, columns] = np.stack(np.unravel_index(np.arange(len(cells)), sizes), axis=1)
     outside = np.zeros((prod(around), len(space.keys)), dtype=np.int64)
@@ -225,8 +228,12 @@ def _dense(
 
 def _check_size(title: str, size: int, strata: int) -> None:
     if size * strata > _LARGEST:
-        raise MatrixError(
-            f"Changes of {title!r} depend on one another and need one matrix of their combinations,"
-            f" in {counted(strata, 'stratum', 'strata')}: too large for memory. Let them depend on"
-            " fewer keys, or use coarser keys."
-        )
+        raise _too_large(title, strata)
+
+
+def _too_large(title: str, strata: int) -> MatrixError:
+    return MatrixError(
+        f"Changes of {title!r} depend on one another and need one matrix of their combinations,"
+        f" in {counted(strata, 'stratum', 'strata')}: too large for memory. Let them depend on"
+        " fewer keys, or use coarser keys."
+    )

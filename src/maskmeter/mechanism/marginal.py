@@ -72,12 +72,16 @@ def _mixed(factor: Factor, place: Mapping[int, int]) -> Factor | None:
     hidden = [at for at in range(len(factor.sizes)) if at not in inside]
     P = P.sum(axis=tuple(1 + len(factor.sizes) + at for at in hidden))
     P = P.mean(axis=tuple(1 + at for at in hidden)).reshape(len(factor.P), prod(sizes), -1)
+    P = np.einsum("ms,sij->mij", mixtures, P)
+    by = tuple(place[c] for c in factor.by if c in place)
+    if not by:  # nobody can be told apart
+        P, division = P[division.of([])], ListedDivision(locked(np.array(0)))
     return Factor(
         " x ".join(factor.name.split(" x ")[at] for at in inside),
         tuple(place[factor.columns[at]] for at in inside),
         sizes,
-        locked(np.einsum("ms,sij->mij", mixtures, P)),
-        tuple(place[c] for c in factor.by if c in place),
+        locked(P),
+        by,
         division,
     )
 

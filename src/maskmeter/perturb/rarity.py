@@ -98,7 +98,10 @@ class RarityShare:
         if self.places:
             columns = [place[one] for place, one in zip(self.places, columns, strict=True)]
         share = self._share(np.stack(columns, axis=1) if columns else np.zeros((1, 0), np.int64))
-        return np.rint(share * _LEVELS).astype(np.int64).reshape(parts[0].shape)
+        level = np.rint(share * _LEVELS)
+        # What can happen must not be ruled out because it seldom does.
+        level = np.where((share > 0) & (share < 1), np.clip(level, 1, _LEVELS - 1), level)
+        return level.astype(np.int64).reshape(parts[0].shape)
 
     def _share(self, cells: Codes) -> Array:
         """Return the share of the people with each combination who are rare; 1 where there are none."""

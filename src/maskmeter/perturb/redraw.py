@@ -27,6 +27,7 @@ from maskmeter.perturb.step import (
     as_crossed,
     as_label,
     category_of,
+    check_disjoint,
     check_matrix_size,
 )
 from maskmeter.plurals import counted, plural
@@ -34,7 +35,7 @@ from maskmeter.streams import RandomSource, uniforms
 from maskmeter.types import Array, Integers
 
 _FEW = 5  # records for each category: with fewer the exact margin tells much
-_QUARTILES = (0.05, 0.25, 0.5)
+_POINTS = (0.05, 0.25, 0.5)  # shares of the records, to say how rare they are
 
 
 class RedrawEntries(StepEntries, tag="redraw", frozen=True):
@@ -42,13 +43,14 @@ class RedrawEntries(StepEntries, tag="redraw", frozen=True):
 
     key: str | list[str]
     rarer_than: float
+    others: list[str] = []
     share: float = 1.0
     carry: list[str] = []
     label: str | None = None
 
     def keys_used(self) -> Iterator[str]:
-        """Yield the redrawn keys."""
-        yield from names_of(self.key)
+        """Yield the redrawn keys, and those by which records are rare."""
+        yield from (*names_of(self.key), *self.others)
 
 
 @dataclass(frozen=True, init=False)
@@ -65,6 +67,9 @@ class Redraw(Step):
     rarer_than
         Records take part if fewer people of the population are expected to share their other keys,
         by a log-linear model of those keys alone.
+    others
+        The keys by which records are rare: those that an intruder may know beside the redrawn ones.
+        All other keys of the file, unless some are named.
     share
         The share of these records that exchange their values.
     carry
@@ -92,6 +97,7 @@ rarer_than = 100                    # people who share a record's other keys"""
 
     key: Crossed
     rarer_than: float
+    others: tuple[str, ...]
     share: float
     carry: tuple[str, ...]
     label: str
@@ -101,19 +107,24 @@ rarer_than = 100                    # people who share a record's other keys"""
         key: str | tuple[str, ...],
         rarer_than: float,
         *,
+        others: tuple[str, ...] | list[str] = (),
         share: float = 1.0,
         carry: tuple[str, ...] | list[str] | str = (),
         label: str | None = None,
     ) -> None:
         crossed = as_crossed(key)
-        columns = (carry,) if isinstance(carry, str) else tuple(carry)
+        listed = isinstance(carry, list | tuple)
+        columns = tuple(carry) if listed else (carry,)
         if not all(isinstance(name, str) for name in columns):
             raise PerturbationError(f"`carry` must be a list of columns, not {shown(carry)}.")
         check_number(rarer_than, name="rarer_than", above=0, error=PerturbationError)
         check_number(share, name="share", above=0, most=1, error=PerturbationError)
+        known = as_crossed(tuple(others) if isinstance(others, list) else others, least=0)
+        check_disjoint([crossed], known, what="others")
         settings = {
             "key": crossed,
             "rarer_than": rarer_than,
+            "others": known,
             "share": share,
             "carry": tuple(dict.fromkeys(columns)),
             "label": as_label(label, f"redraw {' x '.join(crossed)}"),
@@ -124,9 +135,11 @@ rarer_than = 100                    # people who share a record's other keys"""
     def __repr__(self) -> str:
         """Return the call that makes this step."""
         key = repr(self.key[0]) if len(self.key) == 1 else repr(self.key)
+        others = f", others={self.others}" if self.others else ""
         share = "" if self.share == 1 else f", share={self.share}"
         carry = f", carry={self.carry}" if self.carry else ""
-        return f"Redraw({key}, rarer_than={self.rarer_than:g}{share}{carry}, label={self.label!r})"
+        how = f"rarer_than={self.rarer_than:g}{others}{share}{carry}"
+        return f"Redraw({key}, {how}, label={self.label!r})"
 
     @property
     def altered_keys(self) -> tuple[str, ...]:
@@ -148,8 +161,14 @@ rarer_than = 100                    # people who share a record's other keys"""
 
     def to_plan(self) -> RedrawEntries:
         """Return the step as a plan writes it."""
-        key, carry = as_entry(self.key), list(self.carry)
-        return RedrawEntries(key, self.rarer_than, self.share, carry, self.label)
+        return RedrawEntries(
+            as_entry(self.key),
+            self.rarer_than,
+            list(self.others),
+            self.share,
+            list(self.carry),
+            self.label,
+        )
 
     @classmethod
     def from_plan(cls, entries: RedrawEntries, sample: Microdata, *, folder: Path) -> Redraw:  # noqa: ARG003
@@ -157,6 +176,7 @@ rarer_than = 100                    # people who share a record's other keys"""
         return cls(
             tuple(names_of(entries.key)),
             entries.rarer_than,
+            others=entries.others,
             share=entries.share,
             carry=entries.carry,
             label=entries.label,
@@ -190,7 +210,8 @@ rarer_than = 100                    # people who share a record's other keys"""
         expected = float(margin @ (1 - factor.P[RARE].diagonal())) / len(rare)
         rest = len(data) - len(rare)
         rates = (
-            Rate(self.label, "rare records", len(rare), expected, expected, float(changed)),
+            # What was asked for is a bound, not a rate.
+            Rate(self.label, "rare records", len(rare), float(changed), expected, float(changed)),
             Rate(self.label, "other records", rest, 0.0, 0.0, 0.0),
         )
         return Perturbed(
@@ -204,9 +225,10 @@ rarer_than = 100                    # people who share a record's other keys"""
 
     def rarity(self, data: Microdata) -> Rarity:
         """Return which combinations of the other keys are rare, by a model of these alone."""
-        others = [name for name in data.space.names if name not in self.key]
-        for name in self.key:
+        for name in (*self.key, *self.others):
             data.space.index(name)
+        wanted = self.others or data.space.names
+        others = [name for name in data.space.names if name in wanted and name not in self.key]
         if not others:
             raise PerturbationError(
                 f"A redraw of {' and '.join(self.key)} needs other keys, by which records are rare."
@@ -249,10 +271,10 @@ rarer_than = 100                    # people who share a record's other keys"""
     def _check_reached(self, rare: Integers, people: Array) -> None:
         """Refuse a bound under which nobody falls, or everybody."""
         n, bound = len(people), f"rarer_than={self.rarer_than:g}"
-        points = np.quantile(people, _QUARTILES)
+        points = np.quantile(people, _POINTS)
         told = ", ".join(
             f"{share:.0%} of the records are rarer than {point:.3g}"
-            for share, point in zip(_QUARTILES, points, strict=True)
+            for share, point in zip(_POINTS, points, strict=True)
         )
         if len(rare) < 2:
             raise PerturbationError(
@@ -275,6 +297,10 @@ rarer_than = 100                    # people who share a record's other keys"""
     def _check_carried(self, data: Microdata) -> None:
         """Refuse to carry a key or the weights."""
         keys = [name for name in self.carry if name in data.space.names]
+        if keys and keys[0] in self.key:
+            raise PerturbationError(
+                f"`carry` names {keys[0]!r}, which is redrawn itself. Leave it out."
+            )
         if keys:
             both = ", ".join(map(repr, (*self.key, *keys)))
             raise PerturbationError(
@@ -292,10 +318,11 @@ rarer_than = 100                    # people who share a record's other keys"""
         records, values = int(margin.sum()), len(margin)
         if records < _FEW * values:
             text = (
-                f"{self.label}: {counted(records, 'rare record')} for {values:,}"
+                f"{counted(records, 'rare record')} for {values:,}"
                 f" {plural(values, 'category', 'categories')} of {' and '.join(self.key)} are fewer than"
                 f" {_FEW} each: their counts, which stay as they are, tell much about who is in the"
-                " file. The informed risk includes this. Raise `rarer_than`, or recode the key first."
+                " file. The informed risk includes this unless other steps follow. Raise `rarer_than`, or"
+                " recode the key first."
             )
             yield Caution(SmallMarginWarning, text, "")
 
@@ -317,4 +344,5 @@ rarer_than = 100                    # people who share a record's other keys"""
             len(rare),
             of,
             float(chance_of_uniqueness(lam, pi=pi).sum()),
+            self.share == 1,
         )

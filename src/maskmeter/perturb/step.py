@@ -56,6 +56,7 @@ class RareRecords:
     records: int
     of: int
     alone: float
+    exchanged: bool = True  # whether all of them exchanged their values
 
     def __str__(self) -> str:
         """Return whom the step reached and whom it cannot protect, in words."""
