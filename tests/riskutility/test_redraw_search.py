@@ -12,7 +12,7 @@ import maskmeter as mm
 from command import run
 from maskmeter.errors import TargetWarning, without_warnings
 from maskmeter.risk.view import View
-from maskmeter.riskutility.redraws import RedrawnKeys, keys_to_redraw, least_matches
+from maskmeter.riskutility.redraws import RedrawnKeys, keys_to_redraw, least_matches, told
 
 KEYS = ["lad", "sex", "age", "ethnicity"]
 
@@ -84,18 +84,37 @@ def test_without_a_family_a_redraw_is_found_and_explained(world):
     assert all(p.informed > 0.06 * sample.uniques or p.loss > found.loss for p in lower)
 
 
-def test_two_keys_are_redrawn_together_when_one_cannot_reach_the_target(world):
+def test_two_keys_are_tried_together_when_one_cannot_reach_the_target(world):
     sample, population = world
-    first, _ = keys_to_redraw(sample, {"all": View.of(sample, counts=population)})
-    target = mm.Target(max_total=0.7 * first.least, by="estimate")
+    first, block = keys_to_redraw(sample, {"all": View.of(sample, counts=population)})
     with without_warnings():
+        target = mm.Target(max_total=0.9 * first.least)
         found = mm.find_release(sample, target=target, population=population, rng=1)
+        both = block.step(block.bounds[len(block.bounds) // 2]).apply(sample, rng=1)
     kinds = {label.rsplit(" < ", 1)[0] for label in found.to_frame()["label"]}
 
-    assert f"redraw {first.keys[0]}" in kinds
-    assert any(" x " in kind for kind in kinds)
-    if found.met:
-        assert len(found.release.provenance.steps[0].key) == 2
+    assert kinds == {"no protection", first.label, block.label}
+    assert not any(found.tried[one].informed < 0.9 * first.least for one in found.nearest)
+    said = told(block, both, before=80.0)
+    assert said.startswith(f"It redraws {' and '.join(block.keys)} for the ")
+    assert f"Of all pairs with {first.keys[0]}, " in said
+
+
+def test_keys_that_nobody_knows_make_no_record_rare(world):
+    sample, population = world
+    scenarios = {"near": ["lad", "age", "ethnicity"]}
+    views = {"near": View.of(sample, ("lad", "age", "ethnicity"), counts=population)}
+    first, _ = keys_to_redraw(sample, views)
+    step = first.step(first.bounds[len(first.bounds) // 2])
+    with without_warnings():
+        release = step.apply(sample, rng=1)
+        found = mm.find_release(sample, target=mm.Target(max_share=0.05), known=scenarios, rng=1)
+
+    assert "sex" not in (*step.key, *step.others)
+    assert release.rare[0].others == step.others
+    (redraw,) = found.release.provenance.steps
+    assert "sex" not in redraw.others
+    assert mm.Redraw.from_plan(redraw.to_plan(), sample, folder=None) == redraw
 
 
 def test_layers_cost_more_and_more(world):
@@ -130,6 +149,25 @@ def test_a_target_for_single_records_looks_at_those_that_share_a_cell_too(world)
         assert below.verdict == "not met"
         assert str(below.binds) == "the largest risk of a record"
     assert "no record with a chance above 0.5" in str(mm.Target(max_record=0.5))
+
+
+def test_a_target_for_single_records_names_the_worst_scenario(world):
+    sample, _ = world
+    scenarios = {"many": ["lad", "age", "ethnicity"], "few": ["sex", "age"]}
+    candidates = {"redraw": mm.Redraw("lad", rarer_than=100)}
+    with without_warnings():
+        target = mm.Target(max_record=0.05)
+        found = mm.find_release(
+            sample, target=target, candidates=candidates, known=scenarios, rng=1
+        )
+    risks = {
+        name: mm.estimate_risk(found.release.project(keys), intruder="informed")
+        for name, keys in scenarios.items()
+    }
+    largest = max(risk.largest for risk in risks.values())
+    assert found.largest == pytest.approx(largest, rel=0.05)
+    assert f"{found.largest:.2f} in the first of them" in found.summary()
+    assert "in this family" not in found.summary()
 
 
 def test_records_in_shared_cells_decide_where_no_record_is_unique():
@@ -179,6 +217,25 @@ def test_the_command_finds_a_redraw_without_a_family(world, tmp_path):
     assert found["scenarios"][0]["risks"]["informed"]["interval"][1] <= 0.08 * sample.uniques
     listed = max(len(line) for line in done.stdout.splitlines() if not line.startswith("Wrote"))
     assert listed <= 80
+
+
+def test_a_table_of_a_key_and_what_travels_with_it_is_not_measured(world):
+    """It never changes: a release would seem to lose nothing."""
+    sample, _ = world
+    frame = sample.to_frame().with_columns(
+        region=pl.col("lad").cast(pl.String).str.slice(0, 3), ward=pl.col("lad").cast(pl.String)
+    )
+    read = mm.read(frame, keys=sample.space, fraction=0.02)
+    plain = mm.Redraw("lad", rarer_than=300)
+    carry = mm.Redraw("lad", rarer_than=300, carry=("region", "ward"))
+    with without_warnings():
+        found = mm.compare(read, {"plain": plain, "carry": carry}, rng=1)
+        release = carry.apply(read, rng=1)
+        assessed = mm.assess(release, drop_one=False)
+
+    assert not {"region", "ward"} & {name for pair in found.tables for name in pair}
+    assert found["carry"].loss == pytest.approx(found["plain"].loss)
+    assert assessed.loss > 1
 
 
 def test_a_file_with_one_key_has_nothing_to_redraw(world):

@@ -43,6 +43,8 @@ class FoundRelease(InWords):
     binds: Binding | None = None
     ruined: tuple[str, ...] = ()
     reason: str = ""
+    largest: float = 0.0  # risk of a record in any scenario
+    redrawn: bool = False  # whether redraws were searched, not a family
 
     def __repr__(self) -> str:
         """Return the choice."""
@@ -101,7 +103,7 @@ class FoundRelease(InWords):
         if self.verdict == "not assessable":
             return self.tried.headline
         useful = "useful " if self.ruined or self.searched else ""
-        family = " in this family" if self.searched else ""
+        family = " in this family" if self.searched and not self.redrawn else ""
         listed = "; ".join(self._said(label) for label in self.nearest)
         said = f"No {useful}release{family} meets the target of {self.target}."
         if self.ruined:
@@ -111,7 +113,7 @@ class FoundRelease(InWords):
             )
         said += f" Nearest useful: {listed}. What exceeds the target is {self.binds}."
         if self.target.max_record is not None:
-            said = said.removesuffix(".") + f", {self.risk.largest:.2f} in the first of them."
+            said = said.removesuffix(".") + f", {self.largest:.2f} in the first of them."
         if self._by_estimate is not None:
             said += f" By the estimate alone {self._said(self._by_estimate)} would do."
         return said
@@ -133,7 +135,7 @@ class FoundRelease(InWords):
         if upper > matches:
             figure += f", {upper:.1f} at the upper end of the interval"
         if self.target.max_record is not None:
-            figure += f"; the largest risk of a record is {self.risk.largest:.2f}"
+            figure += f"; the largest risk of a record is {self.largest:.2f}"
         return figure
 
     def _tables(self) -> Iterator[Table]:

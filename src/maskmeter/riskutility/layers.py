@@ -66,20 +66,18 @@ class LayerLike(Protocol):
 
 
 def layer_table(layers: Sequence[LayerLike]) -> Table:
-    """Return what each layer of a target costs.
+    """Return what each layer of a target costs, or whether one release meets it.
 
     >>> layer_table([Layer("informed", "upper", "redraw lad < 300", 125.0, 9.5)]).rows
     (('informed, at the upper end', 'redraw lad < 300', '125.0', '9.50'),)
     """
     ends = {"upper": "at the upper end", "estimate": "by the estimate"}
     rows = tuple(
-        (f"{one.intruder}, {ends[one.by]}", "none meets it", "", "")
-        if one.label is None or one.matches is None or one.loss is None
-        else (
+        (
             f"{one.intruder}, {ends[one.by]}",
-            one.label,
-            f"{one.matches:,.1f}",
-            f"{one.loss:.2f}",
+            one.label or ("none meets it" if one.matches is None else "not met"),
+            "" if one.matches is None else f"{one.matches:,.1f}",
+            "" if one.label is None or one.loss is None else f"{one.loss:.2f}",
         )
         for one in layers
     )

@@ -28,7 +28,9 @@ class RedrawnKeys:
 
     sample: Microdata
     keys: tuple[str, ...]
+    known: tuple[str, ...]  # by somebody: the other keys among them make a record rare
     least: float
+    first: str = ""  # the key that a block was built on
 
     @property
     def label(self) -> str:
@@ -38,7 +40,7 @@ class RedrawnKeys:
     @cached_property
     def _people(self) -> Array:
         """How many people are expected to share the other keys of each record."""
-        rarity: Rarity = Redraw(self.keys, rarer_than=1).rarity(self.sample)
+        rarity: Rarity = self.step(1.0).rarity(self.sample)
         return rarity.people(rarity.model.data.codes)
 
     @cached_property
@@ -53,8 +55,13 @@ class RedrawnKeys:
         return [one for one in rounded if float(f"{one:.3g}") == one] or rounded
 
     def step(self, bound: float) -> Redraw:
-        """Return the redraw of these keys for records that are rarer than a bound."""
-        return Redraw(self.keys, rarer_than=bound)
+        """Return the redraw of these keys for records that are rarer than a bound.
+
+        Keys that nobody is taken to know do not make a record rare.
+        """
+        others = tuple(name for name in self.known if name not in self.keys)
+        everything = len(self.known) == len(self.sample.space.names)
+        return Redraw(self.keys, rarer_than=bound, others=() if everything else others)
 
 
 def round_between(low: float, high: float) -> float:
@@ -78,22 +85,34 @@ def keys_to_redraw(sample: Microdata, views: Mapping[str, View]) -> Iterator[Red
     The fall is that from A, the sum of 1/F over the sample uniques of the file as it is, to B, the
     sum of 1/G, where G counts the people who share the other keys.
     """
-    names = sample.space.names
+    known = {name for view in views.values() for name in view.keys}
+    names = tuple(name for name in sample.space.names if name in known)
     if len(names) < 2:
         return
-    first = _best(sample, views, ((name,) for name in names))
+    first = _best(sample, views, names, ((name,) for name in names))
     yield first
     if len(names) > 2:
         others = [name for name in names if name not in first.keys]
         blocks = (tuple(n for n in names if n in (*first.keys, name)) for name in others)
-        yield _best(sample, views, blocks)
+        yield _best(sample, views, names, blocks, first=first.keys[0])
 
 
 def _best(
-    sample: Microdata, views: Mapping[str, View], blocks: Iterable[tuple[str, ...]]
+    sample: Microdata,
+    views: Mapping[str, View],
+    known: tuple[str, ...],
+    blocks: Iterable[tuple[str, ...]],
+    *,
+    first: str = "",
 ) -> RedrawnKeys:
     found = [
-        RedrawnKeys(sample, keys, max(least_matches(view, keys) for view in views.values()))
+        RedrawnKeys(
+            sample,
+            keys,
+            known,
+            max(least_matches(view, keys) for view in views.values()),
+            first,
+        )
         for keys in blocks
     ]
     return min(found, key=lambda one: one.least)
@@ -122,9 +141,10 @@ def told(redrawn: RedrawnKeys, release: Release, *, before: float) -> str:
     """Return why this redraw was chosen, in two sentences; `before` are the matches before it."""
     (rare,) = release.rare
     keys = " and ".join(redrawn.keys)
+    among = "Of all keys" if len(redrawn.keys) == 1 else f"Of all pairs with {redrawn.first}"
     return (
         f"It redraws {keys} for the {rare.records / rare.of:.1%} of records whose other keys fewer than"
-        f" {rare.bound:g} people share, which changes {release.changed.mean():.1%} of all records. Of all"
-        f" keys, {keys} would lower the expected matches most if redrawn for everybody: from"
+        f" {rare.bound:g} people share, which changes {release.changed.mean():.1%} of all records."
+        f" {among}, {keys} would lower the expected matches most if redrawn for everybody: from"
         f" {before:.0f} to {redrawn.least:.0f}."
     )

@@ -195,13 +195,14 @@ class _Search:
     def nearest(self, useful: Sequence[_Tried]) -> list[_Tried]:
         """Return the useful releases that come closest to the target, one of a kind.
 
-        The file as it is comes last, if at all.
+        The file as it is, where none comes closer.
         """
         first: dict[str, _Tried] = {}
         for one in sorted(useful, key=lambda one: (self.excess(one), one.trial.loss)):
             first.setdefault(one.kind, one)
         bare = first.pop(UNCHANGED)
-        return list(first.values())[:_NEAREST] or [bare]
+        better = [one for one in first.values() if self.excess(one) < self.excess(bare)]
+        return better[:_NEAREST] or [bare]
 
     def chosen(self, *, searched: bool) -> FoundRelease:
         """Return the useful release with the least loss that meets the target, or the nearest one."""
@@ -216,10 +217,11 @@ class _Search:
         for one in shown:
             cautions += release_cautions(one.point.label, [one.trial])
         points, intruder = [one.point for one in every], self.target.intruder
+        risks = best.trial.risks[intruder]
         return FoundRelease(
             best.point.label,
             best.trial.release,
-            best.trial.risk(intruder),
+            max(risks.values(), key=self.target.excess),
             best.trial.loss,
             bool(meeting),
             self.target,
@@ -234,6 +236,10 @@ class _Search:
                 if not meeting and self.meets(one) and not one.trial.useful
             ),
             reason=self.reason(best),
+            largest=max(risk.largest for risk in risks.values())
+            if self.target.max_record is not None
+            else 0.0,
+            redrawn=any(one.redrawn is not None for one in every),
         )
 
     def layers(self) -> tuple[Layer, ...]:
