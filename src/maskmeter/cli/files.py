@@ -172,8 +172,8 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
         return
     print_words(pack.summary(), "")
     print_table(risk_table(pack.figures))
-    if pack.figures.map is not None and pack.figures.map.layers:
-        print_table(layer_table(pack.figures.map.layers))
+    if pack.figures.layers:
+        print_table(layer_table(pack.figures.layers))
     print_table(cell_sizes(pack.figures))
     warn_of((*pack.figures.cautions, *pack.figures.worst.cautions))
     for lost in pack.lost:

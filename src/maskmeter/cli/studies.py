@@ -73,7 +73,7 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
     """Re-run the paper's tables beside the published ones.
 
     Runs every table and figure of Shlomo and Skinner (2010) on the synthetic census, which takes
-    about 30 s at full size. Without --out, prints the tables only.
+    about 20 s at full size. Without --out, prints the tables only.
 
     \b
     Example:

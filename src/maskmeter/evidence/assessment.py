@@ -31,6 +31,7 @@ from maskmeter.riskutility.assessor import (
     Measure,
     Tables,
     altered_keys,
+    carried_columns,
     loss_tables,
     named_tables,
 )
@@ -202,5 +203,6 @@ def _household(
 
 def _tables(release: Release, loss: Tables) -> tuple[Loss, ...]:
     """Return the loss of the tables that are named, and of the strongest ones of each changed key."""
-    pairs = loss_tables(loss, release.original, altered_keys(release.original, [release]))
+    keys = altered_keys(release.original, [release])
+    pairs = loss_tables(loss, release.original, keys, carried=carried_columns([release]))
     return tuple(information_loss(release, rows=rows, columns=columns) for rows, columns in pairs)

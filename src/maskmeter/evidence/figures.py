@@ -53,6 +53,7 @@ from maskmeter.risk.by_keys import KeySubset
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.target import Target
 from maskmeter.riskutility import RiskUtilityMap
+from maskmeter.riskutility.layers import Layer
 from maskmeter.riskutility.riskmap import map_frame
 
 DRIVING = 3  # keys that are named as those that carry the risk
@@ -94,6 +95,7 @@ def figures(found: Findings) -> Figures:
         if losses is None
         else tuple(MarginFigures(*row) for row in margin_frame(losses.variables).iter_rows()),
         map=_map(found),
+        layers=_layers(found),
         chosen=found.chosen or None,
         choice=found.choice or None,
         not_assessed=NOT_ASSESSED,
@@ -177,11 +179,33 @@ def map_figures(options: RiskUtilityMap, target: Target | None, uniques: int | N
         headline=options.headline,
         ranking=options.ranking,
         target=line,
-        layers=tuple(
-            LayerFigures(one.intruder, one.by, one.label, one.matches, one.loss)
-            for one in options.layers
-        ),
+        layers=layer_figures(options.layers),
     )
+
+
+def layer_figures(layers: Iterable[Layer]) -> tuple[LayerFigures, ...]:
+    """Return the layers of a target as figures."""
+    return tuple(
+        LayerFigures(one.intruder, one.by, one.label, one.matches, one.loss) for one in layers
+    )
+
+
+def _layers(found: Findings) -> tuple[LayerFigures, ...]:
+    """Return what each layer of the target costs or, without a choice, whether this file meets it."""
+    if found.options is not None:
+        return layer_figures(found.options.layers)
+    if found.target is None or not found.assessable:
+        return ()
+    own = "the file as it is" if found.release is None else "this release"
+    listed = []
+    for one in found.target.layers():
+        risks = {scenario.name: scenario.after[one.intruder] for scenario in found.scenarios}
+        met = one.decide(risks).met
+        worst = max(risks.values(), key=one.excess)
+        end = worst.upper if one.by == "upper" else worst.total
+        label = own if met else None
+        listed.append(Layer(one.intruder, one.by, label, end, found.loss or 0.0))
+    return layer_figures(listed)
 
 
 def comparison_figures(

@@ -116,6 +116,7 @@ def redact(figures: Figures, policy: Policy) -> Figures:
         pairs=(),
         margins=(),
         map=None,
+        layers=(),
         chosen=None,
         choice=None,
         not_assessed=figures.not_assessed,

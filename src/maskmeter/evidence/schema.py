@@ -329,6 +329,9 @@ class Figures(_Part, frozen=True):
     pairs: tuple[PairFigures, ...]
     margins: tuple[MarginFigures, ...]
     map: MapFigures | None
+    layers: tuple[
+        LayerFigures, ...
+    ]  # of the target: what each costs, or whether this file meets it
     chosen: str | None
     choice: str | None  # why it was chosen, in words
     not_assessed: tuple[str, ...]

@@ -89,8 +89,8 @@ def risk_table(figures: Figures) -> Table:
     rows = [(name, *_measured(risks, figures)) for name, risks in figures.risks]
     known = [place for place in range(len(head)) if all(row[place] for row in rows)]
     whose = figures.worst.intruder
-    of = "informed intruder" if whose == "informed" else "exact matching"
-    more = f"; share and interval for the {of}" if max(known) > _INTRUDERS else ""
+    of = "the informed intruder" if whose == "informed" else "exact matching"
+    more = f"; share and interval for {of}" if max(known) > _INTRUDERS else ""
     return Table(
         f"Expected correct matches among the unique records, by intruder{more}",
         tuple(head[place] for place in known),
@@ -147,6 +147,8 @@ def _risk(figures: Figures) -> Iterator[Block]:
         )
     if not figures.population_known:
         yield Text("The risk was estimated from the file by a log-linear model of the keys.")
+    if figures.layers and figures.map is None:
+        yield layer_table(figures.layers)
     if worst.other_measures:
         matched, informed = worst.risks.exact_match, worst.risks.informed
         exact = (
