@@ -5,6 +5,7 @@ import numpy as np
 import maskmeter as mm
 import oracle
 from chance.test_informed import DESIGNS, OTHERS, studied
+from checks import known
 from checks.worlds_of import census, census_samples, gathered
 from laws.test_redraw import best_matches
 from worlds import worlds
@@ -28,16 +29,7 @@ def enumeration():
 
 def true_cells():
     """Return how far (2.4) is from a count of every pattern where inclusion goes by the true cell."""
-
-    def deviations(world):
-        risk = mm.exact_risk(world.sample, world.population, misclassification=world.errors)
-        told = {"misclassify": world.misclassify, "include": world.include}
-        for cell, found in zip(world.cells, risk.by_unique, strict=True):
-            wanted = oracle.identification_risk(cell, world.units, **told, sampled_by="true")
-            yield abs(found - (wanted or 0.0))
-
-    found = gathered(deviations, worlds(), examples=200)
-    return {"largest": max(found), "cells": len(found)}
+    return known.enumeration(sampled_by="true", examples=200)
 
 
 def margin():

@@ -14,19 +14,19 @@ from maskmeter.mechanism import Inclusion, rivals
 from worlds import worlds
 
 
-def enumeration():
+def enumeration(sampled_by="recorded", examples=400):
     """Return how far (2.4) is from a count of every pattern of who matches."""
 
     def deviations(world):
         risk = mm.exact_risk(
-            world.sample, world.population, misclassification=world.errors, inclusion="recorded"
+            world.sample, world.population, misclassification=world.errors, inclusion=sampled_by
         )
         told = {"misclassify": world.misclassify, "include": world.include}
         for cell, found in zip(world.cells, risk.by_unique, strict=True):
-            wanted = oracle.identification_risk(cell, world.units, **told, sampled_by="recorded")
+            wanted = oracle.identification_risk(cell, world.units, **told, sampled_by=sampled_by)
             yield abs(found - (wanted or 0.0))
 
-    found = gathered(deviations, worlds(), examples=400)
+    found = gathered(deviations, worlds(), examples=examples)
     return {"largest": max(found), "cells": len(found)}
 
 
