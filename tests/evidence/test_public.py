@@ -175,7 +175,7 @@ def moved(shares, here, there, part):
 def by_the_unprotected_matches(blocks, found):
     """Solve for the number of unique records when the file is the whole population."""
     named = [pair for head in ("exact", "exact match", "informed") for pair in column(blocks, head)]
-    return [near(x) for name, x in named if "no protection" in name or "unprotected" in name]
+    return [near(x) for name, x in named if "no protection" in name or "before" in name]
 
 
 def by_total_over_share(blocks, found):

@@ -52,7 +52,8 @@ def print_table(table: page.Table) -> None:
 
     drawn = Table(title=Text(table.caption), title_justify="left")
     for name, figures in zip(table.head, table.figures(), strict=True):
-        drawn.add_column(name, justify="right" if figures else "left")
+        # A name that is too long is broken, never cut: names often differ at the end.
+        drawn.add_column(name, justify="right" if figures else "left", overflow="fold")
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))  # brackets in it are no markup
     Console().print(drawn)

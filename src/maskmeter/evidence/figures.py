@@ -201,10 +201,9 @@ def _layers(found: Findings) -> tuple[LayerFigures, ...]:
     for one in found.target.layers():
         risks = {scenario.name: scenario.after[one.intruder] for scenario in found.scenarios}
         met = one.decide(risks).met
-        worst = max(risks.values(), key=one.excess)
-        end = worst.upper if one.by == "upper" else worst.total
+        most = max(risk.upper if one.by == "upper" else risk.total for risk in risks.values())
         label = own if met else None
-        listed.append(Layer(one.intruder, one.by, label, end, found.loss or 0.0))
+        listed.append(Layer(one.intruder, one.by, label, most, found.loss or 0.0))
     return layer_figures(listed)
 
 

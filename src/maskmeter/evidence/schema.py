@@ -360,8 +360,8 @@ class Figures(_Part, frozen=True):
             if one.unprotected is None:
                 named.append((one.name, one.risks))
             else:
-                named.append((f"{one.name}, unprotected", one.unprotected))
-                named.append((f"{one.name}, protected", one.risks))
+                named.append((f"{one.name}, before", one.unprotected))
+                named.append((f"{one.name}, after", one.risks))
         return tuple(named)
 
     def title(self, key: str) -> str:

@@ -44,6 +44,7 @@ from maskmeter.riskutility.riskmap import map_table
 _FEW = 20  # records of a group, which a matrix of its own then nearly describes one by one
 _INTRUDERS = 3  # place of the last column of matches in the table of risks
 _FEW_RELEASES = 8  # whose table stays open beside what each layer costs
+_SIDE_BY_SIDE = 2  # columns of figures that a table may have and share its row with another
 _SHORT = 12  # rows that a table may have and stay open
 
 
@@ -84,7 +85,7 @@ def risk_table(figures: Figures) -> Table:
         "informed",
         "share",
         "95 % interval",
-        "risk over 0.5",
+        "over 0.5",
     )
     rows = [(name, *_measured(risks, figures)) for name, risks in figures.risks]
     known = [place for place in range(len(head)) if all(row[place] for row in rows)]
@@ -247,7 +248,12 @@ def _what(figures: Figures) -> Iterator[Block]:
     several = len(figures.scenarios) > 1 or worst.keys != names
     known = {one.name: one.keys for one in figures.scenarios} if several else {}
     keys = keys_table(figures.keys, known)
-    yield Beside(cell_sizes(figures), keys) if worst.risk.cell_sizes else keys
+    if not worst.risk.cell_sizes:
+        yield keys
+    elif len(figures.risks) > _SIDE_BY_SIDE:
+        yield from (cell_sizes(figures), keys)
+    else:
+        yield Beside(cell_sizes(figures), keys)
     yield Text("The figures assume the following:")
     yield Points(worst.assumptions)
 

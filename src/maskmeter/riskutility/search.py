@@ -221,7 +221,7 @@ class _Search:
         return FoundRelease(
             best.point.label,
             best.trial.release,
-            max(risks.values(), key=self.target.excess),
+            best.trial.risk(intruder),
             best.trial.loss,
             bool(meeting),
             self.target,
