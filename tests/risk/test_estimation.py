@@ -13,7 +13,7 @@ import pytest
 import maskmeter as mm
 from maskmeter import errors
 from maskmeter.loglinear import cell_sums, expectations
-from maskmeter.risk import em, estimation, expected, gathered, interval
+from maskmeter.risk import em, expected, gathered, interval, released_cells
 
 KEYS = ["lad", "sex", "age", "marital"]
 
@@ -147,7 +147,7 @@ def test_many_misclassified_keys_are_estimated_too(sample, model, monkeypatch):
 
     for one, other in zip(found, wanted, strict=True):
         assert one.total == pytest.approx(other.total, rel=2e-3)
-    monkeypatch.setattr(estimation, "LARGEST_GRID", 10)
+    monkeypatch.setattr(released_cells, "LARGEST_GRID", 10)
     with pytest.raises(mm.MaskmeterError, match=r"true cells; at most 10 fit in memory.*paper"):
         mm.estimate_risk(release, model)
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from maskmeter.data.keys import Codes
-from maskmeter.data.microdata import Microdata
 from maskmeter.errors import (
     Caution,
     ConvergenceWarning,
@@ -18,35 +13,18 @@ from maskmeter.errors import (
     InputError,
     MatrixError,
 )
-from maskmeter.loglinear import LogLinear, LogLinearSearch
-from maskmeter.loglinear.cell_sums import population_mean
-from maskmeter.loglinear.expectations import expected_inverse_of
-from maskmeter.loglinear.means import FittedMeans
-from maskmeter.loglinear.observed import Observed
-from maskmeter.mechanism import Grid
-from maskmeter.mechanism.grid import LARGEST_GRID
+from maskmeter.loglinear import LogLinearSearch
 from maskmeter.plurals import counted, plural
 from maskmeter.risk.cautions import cautions
-from maskmeter.risk.em import fit_originals
-from maskmeter.risk.expected import (
-    Cells,
-    Places,
-    Sources,
-    informed_given_release,
-    match_given_release,
-    match_given_sample,
-    one_by_one,
-    risk_given_sample,
-)
-from maskmeter.risk.gathered import LISTED, Gathered, without_gathered
+from maskmeter.risk.gathered import LISTED
 from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
-from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, InclusionBy, Intruder
-from maskmeter.risk.margins import known_margin, margin_effect, unused_margin
+from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, Intruder
+from maskmeter.risk.margins import unused_margin
+from maskmeter.risk.released_cells import CellRisk, Method, ReleasedCells
 from maskmeter.risk.result import EstimatedRisk
 from maskmeter.risk.sight import Sight
-from maskmeter.types import Array, Integers
+from maskmeter.types import Array
 
-Method = Literal["expected", "paper", "em"]
 Interval = Literal["model", "bootstrap", "none"]
 
 
@@ -85,26 +63,6 @@ def estimate(
     return risk.with_interval(*_bootstrapped(risk, interval))
 
 
-@dataclass(frozen=True, eq=False)
-class CellRisk:
-    """The risk of every occupied released cell under one model, and whether EM converged.
-
-    `informed` is None where it was not asked for. `least` is the informed risk without the sources
-    that were gathered, which bounds their error.
-    """
-
-    exact_match: Array
-    informed: Array | None
-    converged: bool = True
-    least: Array | None = None
-
-    def of(self, intruder: Intruder) -> Array:
-        """Return the risk from one intruder."""
-        if intruder == EXACT_MATCH or self.informed is None:
-            return self.exact_match
-        return self.informed
-
-
 _UNSETTLED = Caution(
     ConvergenceWarning,
     "The estimated original counts did not converge. Read the risk as approximate, or use"
@@ -128,166 +86,6 @@ def _gathered(found: list[CellRisk], cells: ReleasedCells) -> list[Caution]:
         f" one by one, and the informed risk is at most {max(excess):.1%} too large because of the rest."
     )
     return [Caution(GatheredSourcesWarning, text)]
-
-
-@dataclass(frozen=True, eq=False)
-class ReleasedCells:
-    """The occupied cells of a released file, and the method that estimates their risk."""
-
-    sight: Sight
-    method: Method
-    sampled_by: InclusionBy = "true"
-    _kept: dict[tuple[int, float], tuple[LogLinear, CellRisk]] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    _fitted_once: dict[int, tuple[LogLinear, FittedMeans, bool]] = field(
-        default_factory=dict, init=False, repr=False
-    )
-
-    @cached_property
-    def table(self) -> Observed:
-        """Occupied cells of the released file."""
-        return Observed.of(self.sight.released)
-
-    @cached_property
-    def fitted(self) -> Microdata:
-        """The file whose counts the model describes."""
-        return fitted_file(self.sight, self.method)
-
-    @cached_property
-    def pi(self) -> Array:
-        """Inclusion probability of every occupied cell."""
-        return self.fitted.inclusion(self.table.codes)
-
-    def risk(self, model: LogLinear, phi: float, intruder: Intruder) -> CellRisk:
-        """Return the risk of every occupied released cell under one model, worked out once.
-
-        That from an informed intruder brings that of exact matching with it.
-        """
-        key = id(model), phi
-        if key not in self._kept or (intruder == INFORMED and self._kept[key][1].informed is None):
-            # The model is kept too, so that no other one can have its number.
-            found = self._risk(model, phi, informed=intruder == INFORMED)
-            self._kept[key] = model, self._capped(found)
-        return self._kept[key][1]
-
-    def _capped(self, found: CellRisk) -> CellRisk:
-        """Return risks of which none exceeds one in the number of records that share the cell."""
-        most = 1 / self.table.records
-        exact = np.minimum(found.exact_match, most)
-        if found.informed is None:
-            return replace(found, exact_match=exact)
-        # The largest of several chances is no smaller than one of them, but for rounding.
-        informed = np.maximum(exact, np.minimum(found.informed, most))
-        return replace(found, exact_match=exact, informed=informed)
-
-    def _risk(self, model: LogLinear, phi: float, *, informed: bool) -> CellRisk:
-        codes, mechanism = self.table.codes, self.sight.mechanism
-        if self.method == "paper" or not mechanism.factors:
-            count, lam = self.table.records.astype(np.float64), model.population_mean(codes)
-            inverse = expected_inverse_of(count, lam, pi=self.pi, phi=phi)
-            stay = mechanism.stay(codes)
-            return CellRisk(stay * inverse, stay * inverse)
-        if self.method == "expected":
-            return self._given_sample(self._sources(model.means), phi, informed=informed)
-        return self._given_release(model, informed=informed)
-
-    def _blocks(self, sources: Sources, phi: float) -> Iterator[tuple[Integers, Cells, Places]]:
-        """Yield targets with their sources: all of them, or the likeliest if there are too many."""
-        if one_by_one(self.grid):
-            return sources.blocks()
-        return Gathered.of(sources, phi=phi).blocks(phi=phi)
-
-    def _given_sample(self, sources: Sources, phi: float, *, informed: bool) -> CellRisk:
-        """Return the risk given the original sample."""
-        exact_match, likeliest, least = np.zeros((3, len(self.pi)))
-        for targets, cells, own in self._blocks(sources, phi):
-            if not informed:
-                exact_match[targets] = match_given_sample(cells, own, phi=phi)
-                continue
-            exact_match[targets], likeliest[targets] = risk_given_sample(cells, own, phi=phi)
-            if not one_by_one(self.grid):
-                fewer = without_gathered(cells)
-                least[targets] = risk_given_sample(fewer, own, phi=phi).informed
-        if not informed:
-            return CellRisk(exact_match, None)
-        effect = self._margin_effect(sources)
-        return CellRisk(
-            exact_match, likeliest * effect, least=None if one_by_one(self.grid) else least
-        )
-
-    def _margin_effect(self, sources: Sources) -> Array:
-        """Return by how much the informed risk of each cell grows because a margin is known."""
-        effect, grid = np.ones(len(self.pi)), self.grid
-        factor = known_margin(self.sight.mechanism)
-        if factor is None or factor.margin is None:
-            return effect
-        columns = np.flatnonzero(factor.exchanged[factor.stratum(grid.examples)])
-        count, lam, pi = (one[:, columns] for one in (sources.count, sources.lam, sources.pi))
-        here = factor.exchanged[factor.stratum(self.table.codes)]
-        uniques = np.searchsorted(columns, grid.column[here & (self.table.records == 1)])
-        effect[here] = margin_effect(count.sum(axis=0), pi * lam, (1 - pi) * lam, uniques)
-        return effect
-
-    def _given_release(self, model: LogLinear, *, informed: bool) -> CellRisk:
-        """Return the risk given the released file alone, with Poisson cells."""
-        records = self.table.records.astype(np.float64)
-        unique = records == 1
-
-        def match(means: FittedMeans) -> Array:
-            return match_given_release(self._sources(means), records)
-
-        means, converged = self._originals(model, lambda means: float(match(means)[unique].sum()))
-        if not informed:
-            return CellRisk(match(means), None, converged)
-        likeliest, least = np.zeros((2, len(records)))
-        for targets, cells, _ in self._blocks(self._sources(means), 0.0):
-            likeliest[targets] = informed_given_release(cells)
-            if not one_by_one(self.grid):
-                least[targets] = informed_given_release(without_gathered(cells))
-        bound = None if one_by_one(self.grid) else least
-        return CellRisk(match(means), likeliest, converged, bound)
-
-    def _originals(
-        self, model: LogLinear, risk: Callable[[FittedMeans], float]
-    ) -> tuple[FittedMeans, bool]:
-        """Return the means of the true cells behind the released ones, fitted once for a model."""
-        if id(model) not in self._fitted_once:
-            self._fitted_once[id(model)] = model, *fit_originals(self.grid, model, risk)
-        return self._fitted_once[id(model)][1:]
-
-    def _sources(self, means: FittedMeans) -> Sources:
-        """Return the true cells behind the released ones, with counts of the fitted file."""
-        grid, codes = self.grid, self._grid_codes
-        pi = self.fitted.inclusion(codes)
-        lam = population_mean(means.at(codes), pi, self.fitted)
-        recorded = self.pi if self.sampled_by == "recorded" else None
-        return Sources(grid, self._counts, grid.table(lam), grid.table(pi), recorded)
-
-    @cached_property
-    def _counts(self) -> Array:
-        table = Observed.of(self.fitted)
-        return self.grid.fill(table.codes, table.records)
-
-    @cached_property
-    def _grid_codes(self) -> Codes:
-        return self.grid.codes()
-
-    @cached_property
-    def grid(self) -> Grid:
-        """All true cells that the occupied cells may come from."""
-        size = Grid.size_for(self.sight.mechanism, self.table.codes)
-        if size > LARGEST_GRID:
-            raise InputError(
-                f"The released cells may come from {size:,} true cells; at most {LARGEST_GRID:,} fit"
-                ' in memory. Use method="paper", or let fewer keys be misclassified.'
-            )
-        return Grid.of(self.sight.mechanism, self.table.codes)
-
-
-def fitted_file(sight: Sight, method: Method) -> Microdata:
-    """Return the file whose counts a method models: the true one, or the one that is released."""
-    return sight.recorded if method == "expected" else sight.released
 
 
 def check_method(sight: Sight, method: Method, intruder: Intruder = EXACT_MATCH) -> None:

@@ -11,17 +11,10 @@ from maskmeter.errors import InputError, warn
 from maskmeter.loglinear import LogLinear, LogLinearSearch
 from maskmeter.perturb import Release
 from maskmeter.risk import known
-from maskmeter.risk.estimation import (
-    Bootstrap,
-    Interval,
-    Method,
-    ReleasedCells,
-    check_method,
-    estimate,
-    fitted_file,
-)
+from maskmeter.risk.estimation import Bootstrap, Interval, check_method, estimate
 from maskmeter.risk.intruder import EXACT_MATCH, InclusionBy, Intruder
 from maskmeter.risk.known import Formula, InSampleFormula, ReleasedCounts
+from maskmeter.risk.released_cells import Method, ReleasedCells, fitted_file
 from maskmeter.risk.result import EstimatedRisk, Risk
 from maskmeter.risk.sight import Sight
 from maskmeter.risk.view import Errors, View

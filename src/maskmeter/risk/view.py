@@ -18,16 +18,11 @@ from maskmeter.loglinear import LogLinear, LogLinearSearch
 from maskmeter.loglinear.search import search_models
 from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
 from maskmeter.perturb import Release
-from maskmeter.risk.estimation import (
-    Method,
-    ReleasedCells,
-    check_method,
-    estimate,
-    fitted_file,
-)
+from maskmeter.risk.estimation import check_method, estimate
 from maskmeter.risk.intruder import EXACT_MATCH, InclusionBy, Intruder
 from maskmeter.risk.known import exact
 from maskmeter.risk.population import Uniques, population_of
+from maskmeter.risk.released_cells import Method, ReleasedCells, fitted_file
 from maskmeter.risk.result import Risk
 from maskmeter.risk.sight import Sight
 
