@@ -183,6 +183,10 @@ class SmallMarginWarning(MaskmeterWarning):
     """Few records exchanged the values of a key: their counts, which are kept, tell much."""
 
 
+class UnevenWeightsWarning(MaskmeterWarning):
+    """Weights differ by a perturbed key, but one sampling fraction stands for all records."""
+
+
 class UnusedMarginWarning(MaskmeterWarning):
     """The informed risk leaves out what the kept counts of exchanged values tell."""
 

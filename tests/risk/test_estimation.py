@@ -547,3 +547,27 @@ def test_files_of_a_release_are_sampled_alike(sample):
     other = mm.Microdata(sample.space, sample.codes, fraction=0.1)
     with pytest.raises(mm.MaskmeterError, match="same fraction and weights"):
         mm.Release(sample, other, {})
+
+
+def test_weights_that_differ_by_a_perturbed_key_are_a_caution(town):
+    """Without a fraction by that key, one fraction stands for all and the risk is too low."""
+    names = sorted(set(town["lad"].cast(pl.String)))
+    shares = {name: 0.12 if number < 3 else 0.05 for number, name in enumerate(names)}
+    rate = town["lad"].cast(pl.String).replace_strict(shares)
+    kept = pl.Series(np.random.default_rng(1).random(len(town)) < rate.to_numpy())
+    people = town.with_columns(w=1 / rate).filter(kept)
+    keys = ["lad", "sex", "age", "ethnicity"]
+    sample = mm.read(people, keys=keys, weights="w")
+    with errors.without_warnings():
+        release = mm.Redraw("lad", rarer_than=200).apply(sample, rng=1)
+        risk = mm.estimate_risk(release, intruder="informed")
+        exact = mm.exact_risk(release, mm.count(town, keys=sample.space))
+        told = mm.read(people, keys=keys, weights="w", fraction=mm.by("lad", shares))
+        informed = mm.Redraw("lad", rarer_than=200).apply(told, rng=1)
+        of_age = mm.Swap("age", rate=0.2).apply(sample, rng=1)
+        others = [mm.estimate_risk(one) for one in (informed, of_age)]
+
+    for one in (risk, exact):
+        assert errors.UnevenWeightsWarning in [caution.kind for caution in one.cautions]
+    for one in others:
+        assert errors.UnevenWeightsWarning not in [caution.kind for caution in one.cautions]

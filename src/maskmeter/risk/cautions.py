@@ -9,6 +9,7 @@ from maskmeter.errors import (
     FewUniquesWarning,
     LargeFractionWarning,
     SmallWeightWarning,
+    UnevenWeightsWarning,
     UnfitModelWarning,
     WeakFitWarning,
 )
@@ -17,6 +18,7 @@ from maskmeter.loglinear.model import fit_cautions
 from maskmeter.loglinear.search import WEAK, search_cautions
 from maskmeter.plurals import counted, plural
 from maskmeter.risk.result import UNUSABLE
+from maskmeter.risk.sight import Sight
 
 _FEW_UNIQUES = 50
 _LARGE_FRACTION = 0.5
@@ -37,6 +39,19 @@ def cautions(search: LogLinearSearch, *, uniques: int) -> Iterator[Caution]:
         )
         yield Caution(FewUniquesWarning, text)
     yield from _sampling(search)
+
+
+def weighted_unevenly(sight: Sight) -> Iterator[Caution]:
+    """Yield the caution that sampling rates differ by a misclassified key, which only weights tell."""
+    if sight.unevenly_weighted:
+        names = " and ".join(sight.unevenly_weighted)
+        text = (
+            f"The weights differ between the categories of {names}, which"
+            f" {plural(len(sight.unevenly_weighted), 'was', 'were')} changed, but one sampling fraction"
+            " stands for all records: the risk may be too low. Give `fraction` by that key beside the"
+            " weights, and do not release weights that tell it."
+        )
+        yield Caution(UnevenWeightsWarning, text)
 
 
 def unfit(z2: float) -> str:

@@ -15,7 +15,7 @@ from maskmeter.errors import (
 )
 from maskmeter.loglinear import LogLinearSearch
 from maskmeter.plurals import counted, plural
-from maskmeter.risk.cautions import cautions
+from maskmeter.risk.cautions import cautions, weighted_unevenly
 from maskmeter.risk.gathered import LISTED
 from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
 from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, Intruder
@@ -48,6 +48,7 @@ def estimate(
     values = [one.of(intruder) for one in found]
     average = np.average(values, axis=0, weights=[one.weight for one in search.weighted])
     more = [] if all(one.converged for one in found) else [_UNSETTLED]
+    more += weighted_unevenly(cells.sight)
     if intruder == INFORMED:
         more += [*_gathered(found, cells), *unused_margin(cells.sight)]
     by_record = average[cells.table.place]

@@ -15,6 +15,7 @@ from maskmeter.errors import Caution, NegativeRiskWarning, PopulationMismatchWar
 from maskmeter.mechanism import Inclusion, likeliest_sources, rivals
 from maskmeter.plurals import counted, plural
 from maskmeter.risk import formulas
+from maskmeter.risk.cautions import weighted_unevenly
 from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.margins import unused_margin
 from maskmeter.risk.population import Uniques, unsampled
@@ -46,7 +47,11 @@ def exact(uniques: Uniques, intruder: Intruder = EXACT_MATCH) -> Risk:
         "the intruder does not know who is in the sample",
         ASSUMED[intruder],
         ruled=not informed,
-        cautions=(*_short(uniques), *(unused_margin(uniques.sight) if informed else ())),
+        cautions=(
+            *_short(uniques),
+            *weighted_unevenly(uniques.sight),
+            *(unused_margin(uniques.sight) if informed else ()),
+        ),
         intruder=intruder,
         shared=partial(_shared, uniques, intruder),
     )

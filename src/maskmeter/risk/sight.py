@@ -12,6 +12,8 @@ from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.mechanism import Mechanism
 
+_ENOUGH = 30  # records of a category whose mean weight tells something
+_UNEVEN = 1.3  # times: how far mean weights may differ
 NOTHING_MISCLASSIFIED = "nothing misclassified"
 
 
@@ -52,6 +54,25 @@ class Sight:
     def at(self, cells: Codes) -> Sight:
         """Return the same file, looked at in some of its cells."""
         return replace(self, others=cells)
+
+    @cached_property
+    def unevenly_weighted(self) -> list[str]:
+        """Misclassified keys whose categories were sampled at clearly different rates, by the weights.
+
+        Nothing but the weights tells it: then one fraction stands for all records.
+        """
+        recorded = self.recorded
+        if recorded.fraction is not None or recorded.weights is None:
+            return []
+        uneven = []
+        for name in self.mechanism.touched:
+            codes = recorded.codes[:, recorded.space.index(name)]
+            number = np.bincount(codes)
+            held = number >= _ENOUGH
+            mean = np.bincount(codes, recorded.weights)[held] / number[held]
+            if len(mean) > 1 and mean.max() > _UNEVEN * mean.min():
+                uneven.append(name)
+        return uneven
 
     @property
     def premise(self) -> str:
