@@ -43,7 +43,7 @@ def marginal_factors(
             moved, by = (tuple(place[c] for c in part) for part in (one.columns, one.by))
             kept.append(replace(one, columns=moved, by=by))
         elif set(one.columns) & set(columns):
-            mixed = _mixed(one, place)
+            mixed = _mixed(one, place, space)
             if mixed is None:
                 hidden.append(_KnownPart.of(one, place, known.true))
             else:
@@ -57,7 +57,7 @@ def marginal_factors(
     return (*kept, *(_averaged(parts, seen) for parts in _sharing(hidden)))
 
 
-def _mixed(factor: Factor, place: Mapping[int, int]) -> Factor | None:
+def _mixed(factor: Factor, place: Mapping[int, int], space: KeySpace) -> Factor | None:
     """Return a factor whose strata are mixtures to those who know some of its keys, if they are.
 
     Its rows do not depend on the unknown keys that it changes: any of them will do.
@@ -77,7 +77,7 @@ def _mixed(factor: Factor, place: Mapping[int, int]) -> Factor | None:
     if not by:  # nobody can be told apart
         P, division = P[division.of([])], ListedDivision(locked(np.array(0)))
     return Factor(
-        " x ".join(factor.name.split(" x ")[at] for at in inside),
+        " x ".join(space.names[factor.columns[at]] for at in inside),
         tuple(place[factor.columns[at]] for at in inside),
         sizes,
         locked(P),
