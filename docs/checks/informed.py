@@ -96,12 +96,5 @@ def trial():
     right = mm.linkage_trial(release, population, intruder="informed", rng=2010)
     nothing = mm.Misclassification({"lad": np.eye(11)})
     wrong = mm.linkage_trial(release, population, intruder="informed", assumed=nothing, rng=2010)
-    return {
-        "claims": right.claims,
-        "share": 100 * right.share,
-        "expected": 100 * right.expected,
-        "low": 100 * right.interval[0],
-        "high": 100 * right.interval[1],
-        "wrong": 100 * wrong.expected,
-        "wrong_share": 100 * wrong.share,
-    }
+    more = {"wrong": 100 * wrong.expected, "wrong_share": 100 * wrong.share}
+    return known.claimed(right) | more

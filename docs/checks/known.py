@@ -216,11 +216,15 @@ def intruder():
     right = mm.linkage_trial(release, population, rng=2010)
     off = mm.Misclassification({"lad": mm.stay_or_move(11, stay=0.64)})
     wrong = mm.linkage_trial(release, population, assumed=off, rng=2010)
+    return {**claimed(right), "wrong": 100 * wrong.expected}
+
+
+def claimed(trial):
+    """Return the figures of an intruder's trial, in percent."""
     return {
-        "claims": right.claims,
-        "share": 100 * right.share,
-        "expected": 100 * right.expected,
-        "low": 100 * right.interval[0],
-        "high": 100 * right.interval[1],
-        "wrong": 100 * wrong.expected,
+        "claims": trial.claims,
+        "share": 100 * trial.share,
+        "expected": 100 * trial.expected,
+        "low": 100 * trial.interval[0],
+        "high": 100 * trial.interval[1],
     }

@@ -58,12 +58,27 @@ def likeliest_probability(*, stay: Array, population: Array, rivals: Rivals, pi:
     risk from an intruder who knows the matrix. Units that are released in j for sure, the own
     cell's among them, leave no chance to any other.
     """
-    missed = 1 - pi * stay
-    own = ratio(stay, missed)
-    certain = rivals.certain + np.where(missed <= 0, population, 0.0)
-    best = np.maximum(np.where(population > 0, own, 0.0), rivals.likeliest)
-    risk = ratio(best, population * own + rivals.weighted)
+    certain, total = all_weights(stay=stay, population=population, rivals=rivals, pi=pi)
+    own = np.where(population > 0, ratio(stay, 1 - pi * stay), 0.0)
+    risk = ratio(np.maximum(own, rivals.likeliest), total)
     return np.where(certain > 0, ratio(np.ones_like(certain), certain), risk)
+
+
+def all_weights(
+    *, stay: Array, population: Array, rivals: Rivals, pi: Array
+) -> tuple[Array, Array]:
+    """Return how many units are released in j for sure, and the weights of all others together.
+
+    `sum_l F_l o_jl / pi_j`, the own cell among them.
+
+    >>> none = Rivals(*np.zeros((3, 1)))
+    >>> half = np.array([0.5])
+    >>> all_weights(stay=half, population=4 * half, rivals=none, pi=half)
+    (array([0.]), array([1.33333333]))
+    """
+    missed = 1 - pi * stay
+    certain = rivals.certain + np.where(missed <= 0, population, 0.0)
+    return certain, population * ratio(stay, missed) + rivals.weighted
 
 
 def simple_match_probability(*, stay: Array, released: Array) -> Array:

@@ -81,14 +81,13 @@ def likeliest_people(uniques: Uniques, among: NDArray[np.bool_]) -> tuple[Intege
     """
     mechanism, counts, cells = uniques.mechanism, uniques.counts, uniques.cells
     place = likeliest_sources(mechanism, counts, cells, pi=uniques.inclusion, among=among)
-    found, own = uniques.rivals(), uniques.own
+    certain, total = formulas.all_weights(
+        stay=uniques.stay, population=uniques.own, rivals=uniques.rivals(), pi=uniques.pi
+    )
     sources = uniques.inclusion.sources
     share = uniques.pi if sources is None else sources[place]
     x = share * mechanism.prob(released=cells, true=counts.codes[place])
-    missed = 1 - uniques.pi * uniques.stay
-    certain = found.certain + np.where(missed <= 0, own, 0.0)
     weight = formulas.ratio(x, (1 - x) * uniques.pi)  # odds over the target's pi, as all weights
-    total = own * formulas.ratio(uniques.stay, missed) + found.weighted
     chance = np.where(
         certain > 0,
         formulas.ratio(np.asarray(x >= 1, np.float64), certain),

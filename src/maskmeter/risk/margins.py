@@ -34,8 +34,8 @@ _MOST_POPULATIONS, _FEWEST_POPULATIONS, _CELLS = 20, 3, 1 << 21
 def known_margin(mechanism: Mechanism) -> Factor | None:
     """Return the factor whose values were all exchanged within a stratum, if there is one.
 
-    Its strata depend on all other keys, so that it is the only factor; once another change has
-    met it, its margin is no longer known.
+    Where other keys are misclassified too, what a margin tells is not worked out; and once another
+    change has met the factor, its margin is no longer known.
     """
     (factor,) = mechanism.factors if len(mechanism.factors) == 1 else (None,)
     return None if factor is None or factor.margin is None else factor
@@ -73,10 +73,9 @@ class Exchanged:
         occupied = units > 0
         held, units = self._at(occupied), units[occupied]
         weight = held.odds * held.weights(units, settled=settled)[held.value]
-        total = np.bincount(held.row, units * weight, len(self.records))
         best = np.zeros(len(self.records))
         np.maximum.at(best, held.row, weight)
-        return ratio(best, total.astype(np.float64))
+        return ratio(best, held.by_row(units * weight))
 
     def likeliest(self, units: Array, among: NDArray[np.bool_]) -> tuple[Integers, Array]:
         """Return which of some cells a record of each row most likely comes from, and its chance.
@@ -84,7 +83,7 @@ class Exchanged:
         The chance is that of one of its units; -1 and 0 where none of these cells is in the row.
         """
         weight = self.odds * self.weights(units)[self.value]
-        total = self._by_row(units * weight)
+        total = self.by_row(units * weight)
         weight = np.where(among, weight, 0.0)
         found = np.full(len(self.records), -1)
         rising = np.argsort(weight, kind="stable")  # the last one written stays
@@ -103,7 +102,7 @@ class Exchanged:
         theta = np.asarray(self.margin > 0, dtype=np.float64)
         cells = units * self.odds
         for _ in range(_MOST_SWEEPS):
-            scale = ratio(self.records, self._by_row(cells * theta[self.value]))
+            scale = ratio(self.records, self.by_row(cells * theta[self.value]))
             arrived = np.bincount(self.value, cells * scale[self.row], len(theta))
             new = ratio(self.margin, arrived.astype(np.float64))
             new /= max(float(new.max()), _TINY)
@@ -116,7 +115,8 @@ class Exchanged:
         """Return the same with some of the cells."""
         return replace(self, row=self.row[cells], value=self.value[cells], odds=self.odds[cells])
 
-    def _by_row(self, amounts: Array) -> Array:
+    def by_row(self, amounts: Array) -> Array:
+        """Return the sums of amounts of the cells over each row."""
         return np.bincount(self.row, amounts, len(self.records)).astype(np.float64)
 
 

@@ -141,9 +141,8 @@ class ReleasedCells:
         if not informed:
             return CellRisk(exact_match, None)
         effect = self._margin_effect(sources)
-        return CellRisk(
-            exact_match, likeliest * effect, least=None if one_by_one(self.grid) else least
-        )
+        bound = None if one_by_one(self.grid) else least * effect
+        return CellRisk(exact_match, likeliest * effect, least=bound)
 
     def _margin_effect(self, sources: Sources) -> Array:
         """Return by how much the informed risk of each cell grows because a margin is known."""
