@@ -16,8 +16,10 @@ from maskmeter.evidence import report as report
 from maskmeter.loglinear import Goodness as Goodness
 from maskmeter.loglinear import LogLinear as LogLinear
 from maskmeter.loglinear import LogLinearSearch as LogLinearSearch
+from maskmeter.loglinear import ShrunkLogLinear as ShrunkLogLinear
 from maskmeter.loglinear import fit_loglinear as fit_loglinear
 from maskmeter.loglinear import search_loglinear as search_loglinear
+from maskmeter.loglinear import shrink_loglinear as shrink_loglinear
 from maskmeter.loss import Loss as Loss
 from maskmeter.loss import Losses as Losses
 from maskmeter.loss import RegressionLoss as RegressionLoss

@@ -223,6 +223,10 @@ class UnfitModelWarning(ModelWarning):
     """The log-linear model does not describe the file, so that no estimate of its risk holds."""
 
 
+class FewRecordsWarning(ModelWarning):
+    """The file has too few records for the model to show all dependence between keys."""
+
+
 class FewUniquesWarning(ModelWarning):
     """The file has too few sample uniques to test the fit of a model."""
 

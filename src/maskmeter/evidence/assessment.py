@@ -20,11 +20,13 @@ from maskmeter.evidence.findings import Findings, record_frame
 from maskmeter.evidence.scenario import scenario_risk
 from maskmeter.evidence.sections import risk_table
 from maskmeter.evidence.wording import listed_figures
+from maskmeter.loglinear import DEFAULT_MODEL
 from maskmeter.loss import Loss, information_loss
 from maskmeter.page import Table
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted
 from maskmeter.risk.intruder import INFORMED, Intruder
+from maskmeter.risk.models import Model
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import Errors, Known, View, views
 from maskmeter.riskutility.assessor import (
@@ -101,6 +103,7 @@ def assess(
     measure: Measure = "worst",
     target: Target | None = None,
     household: str | None = None,
+    model: Model = DEFAULT_MODEL,
     drop_one: bool = True,
     progress: Progress | None = None,
 ) -> Assessment:
@@ -122,6 +125,8 @@ def assess(
         How much risk is allowed, such as `mm.Target(max_share=0.05)`.
     household
         Column of household numbers, to measure the risk of households too.
+    model
+        "shrunk", "score-path" or "forward", or a fitted model, as for `mm.estimate_risk`.
     drop_one
         Whether to measure the risk without each key as well.
 
@@ -136,7 +141,7 @@ def assess(
         raise InputError(f"`target` must be an mm.Target, not {shown(target)}.")
     check_choice(measure, Measure, name="measure")
     check_progress(progress)
-    seen = views(data, known, counts=population, errors=misclassification)
+    seen = views(data, known, counts=population, errors=misclassification, model=model)
     found = assessment_of(
         seen,
         loss=loss,

@@ -41,9 +41,12 @@ from maskmeter.evidence.schema import (
     ScenarioFigures,
     StepFigures,
     TargetFigures,
+    TermGain,
     WithoutKey,
 )
 from maskmeter.evidence.wording import NOT_ASSESSED, SHARE, verdict
+from maskmeter.loglinear import LogLinearSearch, ShrunkLogLinear
+from maskmeter.loglinear.terms import spell
 from maskmeter.loss import Loss
 from maskmeter.loss.tables import margin_frame
 from maskmeter.perturb import Release
@@ -58,6 +61,7 @@ from maskmeter.riskutility.riskmap import map_frame
 
 DRIVING = 3  # keys that are named as those that carry the risk
 HALF, FIFTH = 0.5, 0.2
+_GAINS = 8  # terms that gained most, which a report lists
 
 
 def figures(found: Findings) -> Figures:
@@ -326,26 +330,38 @@ def _risk(risk: Risk) -> RiskFigures:
 
 
 def _model(risk: EstimatedRisk) -> ModelFigures:
-    search = risk.search
+    model = risk.model
     return ModelFigures(
-        search=search.method,
-        summary=search.summary(),
-        terms=tuple(search.terms),
-        z1=_finite(search.goodness.z1),
-        z2=_finite(search.goodness.z2),
+        kind=model.method,
+        summary=model.summary(),
+        terms=tuple(model.terms),
+        z1=_finite(model.goodness.z1),
+        z2=_finite(model.goodness.z2),
         tau1=risk.tau1,
         tau2=risk.tau2,
-        path=tuple(
-            ModelStep(
-                step.added,
-                step.parameters,
-                _finite(step.z1),
-                _finite(step.z2),
-                _finite(step.tau1),
-                _finite(step.tau2),
-            )
-            for step in search.path
-        ),
+        gains=_gains(model) if isinstance(model, ShrunkLogLinear) else (),
+        path=_path(model if isinstance(model, LogLinearSearch) else model.score_path),
+    )
+
+
+def _gains(model: ShrunkLogLinear) -> tuple[TermGain, ...]:
+    """Return the interactions that gained most."""
+    listed = [one for one in model.ranked if len(one.keys) > 1 and one.gain > 0]
+    return tuple(TermGain(spell(one.keys, model.data.space), one.gain) for one in listed[:_GAINS])
+
+
+def _path(search: LogLinearSearch) -> tuple[ModelStep, ...]:
+    """Return the models that a search went through."""
+    return tuple(
+        ModelStep(
+            step.added,
+            step.parameters,
+            _finite(step.z1),
+            _finite(step.z2),
+            _finite(step.tau1),
+            _finite(step.tau2),
+        )
+        for step in search.path
     )
 
 

@@ -373,7 +373,10 @@ def _model(figures: Figures) -> Iterator[Block]:
         return
     for line in model.summary.split("\n"):
         yield Text(line)
-    if len(model.path) > 1:
+    if model.gains:
+        gains = tuple((one.term, f"{one.gain:,.1f}") for one in model.gains)
+        yield Table("Terms that gained most", ("term", "gain in log likelihood"), gains)
+    elif len(model.path) > 1:
         yield Figure("Goodness of fit along the search: z2 near 0 is good", path_chart(model))
     rows = tuple(
         (
@@ -386,4 +389,5 @@ def _model(figures: Figures) -> Iterator[Block]:
     )
     head = ("term added", "parameters", "z1", "z2", "tau2, unadjusted")
     tried = Table("The models tried, in order", head, rows)
-    yield Fold(f"The path of the search: {counted(len(rows), 'model')}", (tried,))
+    what = "The score path, to compare" if model.kind == "shrunk" else "The path of the search"
+    yield Fold(f"{what}: {counted(len(rows), 'model')}", (tried,))

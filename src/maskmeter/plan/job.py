@@ -68,7 +68,13 @@ class Task:
     @cached_property
     def views(self) -> dict[str, View]:
         """The file as the intruder of each scenario sees it, before protection."""
-        return views(self.sample, self.scenarios, counts=self.population, errors=self.errors)
+        return views(
+            self.sample,
+            self.scenarios,
+            counts=self.population,
+            errors=self.errors,
+            model=self.plan.data.model,
+        )
 
     @cached_property
     def steps(self) -> list[Step]:

@@ -17,7 +17,7 @@ from maskmeter.data.frames import as_kind
 from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords, facts
 from maskmeter.errors import Caution, InputError, UnfitModelWarning
-from maskmeter.loglinear import LogLinearSearch
+from maskmeter.loglinear import FileModel
 from maskmeter.page import Table
 from maskmeter.plurals import counted, plural
 from maskmeter.risk.intruder import EXACT_MATCH, Intruder
@@ -245,7 +245,7 @@ class EstimatedRisk(Risk):
     `interval` is an approximate 95 % interval for the total.
     """
 
-    search: LogLinearSearch
+    model: FileModel
     method: str
     every: NDArray[np.float64]
     tau1: float
@@ -261,7 +261,7 @@ class EstimatedRisk(Risk):
     @property
     def assessable(self) -> bool:
         """Whether the model describes the file well enough for any figure: abs(z2) is at most 8."""
-        return not (self.uniques and abs(self.search.goodness.z2) > UNUSABLE)
+        return not (self.uniques and abs(self.model.goodness.z2) > UNUSABLE)
 
     def with_interval(self, low: float, high: float) -> EstimatedRisk:
         """Return the same risk with an interval for its total, within 0 and the uniques."""
@@ -324,6 +324,6 @@ class EstimatedRisk(Risk):
             f"Unadjusted: tau2 {self.tau2:.1f} correct matches, tau1 {self.tau1:.1f} population"
             " uniques."
         )
-        lines.append(self.search.summary())
+        lines.append(self.model.summary())
         others = [str(one) for one in self.cautions if str(one) not in first]
         return "\n".join([*lines, *(f"Caution: {caution}" for caution in others)])
