@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import maskmeter as mm
 from maskmeter.data.bands import band_texts
-from maskmeter.data.ordering import sorted_values
+from maskmeter.data.ordering import merged_values, sorted_values
 
 IN_ORDER = {
     "whole numbers": ["2", "10"],
@@ -103,6 +103,21 @@ def test_the_order_of_texts_like_numbers_does_not_depend_on_that_of_rows(texts, 
 
     assert sorted_values(data.draw(shuffles(texts))) == found
     assert sorted(found) == sorted(texts)
+
+
+@given(st.lists(st.text(max_size=2), unique=True), st.lists(st.text(max_size=2)), st.booleans())
+def test_merged_categories_keep_the_order_of_the_first_file(texts, others, missing):
+    first = [*texts, None] if missing else texts
+    merged = merged_values(first, others)
+
+    assert [one for one in merged if one in set(first)] == first
+    assert len(merged) == len(set(merged))
+    assert set(merged) == {*first, *others}
+
+
+@given(st.lists(st.integers(0, 999).map(str), unique=True), st.lists(st.integers(0, 999).map(str)))
+def test_merged_categories_are_sorted_where_those_of_the_first_file_are(texts, others):
+    assert merged_values(sorted_values(texts), others) == sorted_values({*texts, *others})
 
 
 AGES = ["10-14", "5-9", "85+", "under 5", "10-14"]

@@ -49,6 +49,23 @@ def sorted_values(values: Iterable[Any]) -> list[Any]:
     return [ordered[place] for place in np.lexsort((high, low))]  # stable: ties stay sorted as text
 
 
+def merged_values(values: Sequence[Any], more: Iterable[Any]) -> list[Any]:
+    """Return values in their order with others among them: in place if all are sorted, else behind.
+
+    A missing value stays the last.
+
+    >>> merged_values(["2", "10"], ["2", "999", "5"]), merged_values(["2", "10", None], ["unknown"])
+    (['2', '5', '10', '999'], ['2', '10', 'unknown', None])
+    """
+    every = dict.fromkeys((*values, *more))
+    known = [value for value in values if value is not None]
+    ranked = sorted_values(value for value in every if value is not None)
+    own = set(known)
+    if [value for value in ranked if value in own] != known:
+        ranked = [*known, *(value for value in ranked if value not in own)]
+    return [*ranked, None] if None in every else ranked
+
+
 def _bounds(values: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return the bounds that all texts stand for, None if some value stands for none."""
     lows, highs = [], []
