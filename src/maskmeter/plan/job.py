@@ -25,6 +25,7 @@ from maskmeter.perturb.entries import Varying, matrix_of, varying, varying_entry
 from maskmeter.perturb.methods import step_of
 from maskmeter.perturb.step import Step
 from maskmeter.plan.reading import PlanFile
+from maskmeter.plan.recorded import recorded_space
 from maskmeter.plan.schema import Data, Plan
 from maskmeter.plurals import counted
 from maskmeter.risk.target import Target
@@ -196,7 +197,9 @@ def read_task(file: PlanFile, source: Path) -> Task:
         population = file.blame(
             ("data", "population"), lambda: count(counted, keys=keys, **reading)
         )
-    sample = _read(file, source, population.space if population else keys, reading | dialect)
+    reading |= dialect
+    space = recorded_space(file, source, population.space, reading) if population else keys
+    sample = _read(file, source, space, reading)
     if isinstance(data.fraction, Varying):
         sample = file.blame(("data", "fraction"), lambda: _sampled(sample, data.fraction))
     elif data.fraction is None and data.weights is None:

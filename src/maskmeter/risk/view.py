@@ -55,6 +55,7 @@ class View:
     errors: Errors = None
     models: Models = field(default_factory=Models)
     sampled_by: InclusionBy = "true"
+    supposed: bool = False  # that there were no errors
 
     @classmethod
     def of(
@@ -91,9 +92,12 @@ class View:
         recording errors that is the distribution of the population where it is known, else that of
         the records, whose keys are then not quite the true ones.
         """
-        whole, truth = self.release.mechanism, self.release.truth
-        if self.errors is not None:
-            whole = self._recording.then(whole)
+        whole = self.release.mechanism
+        return self._seen(whole if self.errors is None else self._recording.then(whole))
+
+    def _seen(self, whole: Mechanism) -> Mechanism:
+        """Return a mechanism on all keys as those see it who know these."""
+        truth = self.release.truth
         if self.keys == truth.space.names:
             return whole
         counts = self._all_counts if self.errors is not None else None
@@ -144,7 +148,11 @@ class View:
         """Population counts of these keys, with the category codes of the release."""
         if self.counts is None:
             return None
-        return population_of(self.sight.recorded, self.release.recoded(self.counts))
+        recorded, counts = self.sight.recorded, self.release.recoded(self.counts)
+        if self.supposed:
+            return counts.onto(recorded.space)
+        recording = None if self.errors is None else lambda: self._seen(self._recording)
+        return population_of(recorded, counts, recording)
 
     @cached_property
     def uniques(self) -> Uniques:
@@ -185,8 +193,11 @@ class View:
         return self.with_release(Release.unchanged(self.release.original))
 
     def without_errors(self) -> View:
-        """Return the view of the file as if it had been recorded without error."""
-        return replace(self, errors=None)
+        """Return the view of the file as if it had been recorded without error.
+
+        Nobody may truly have a category that only errors make: nothing is refused for it.
+        """
+        return replace(self, errors=None, supposed=self.errors is not None)
 
     def without(self, key: str) -> View:
         """Return the view of an intruder who does not know one of the keys."""
