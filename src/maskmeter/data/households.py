@@ -323,10 +323,10 @@ def _numbered(frame: nw.DataFrame[Any], name: str) -> Integers:
     absent = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
     check_grouped(name, missing=int(absent.sum()), records=len(frame))
     try:
-        return np.asarray(column.to_polars().rank("dense").to_numpy(), dtype=np.int64) - 1
+        codes = column.to_polars().rank("dense").to_numpy()
     except Exception:  # noqa: BLE001 - mixed types, say, which engines refuse in their own ways
         codes = encode_column(frame, name).codes
-        return np.unique(codes, return_inverse=True)[1]
+    return np.unique(codes, return_inverse=True)[1]
 
 
 def _ranges(start: Integers, size: Integers) -> Integers:

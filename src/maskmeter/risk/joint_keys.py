@@ -15,6 +15,7 @@ from maskmeter.errors import (
     Caution,
     InputError,
     LargeHouseholdWarning,
+    MaskmeterWarning,
     PopulationMismatchWarning,
     UnusedMarginWarning,
     warn,
@@ -27,6 +28,7 @@ from maskmeter.risk.formulas import ratio
 from maskmeter.risk.households import HouseholdRisk, bounded_by_members, unique_before
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.population import population_of
+from maskmeter.risk.result import Risk
 from maskmeter.risk.view import Errors, View
 from maskmeter.types import Array, Integers
 
@@ -94,6 +96,23 @@ def household_risk(
         found = exact_households(view, household, table, intruder)
     warn(found.cautions)
     return found
+
+
+def households_at_risk(
+    view: View, household: str, population: HouseholdTable | None, risk: Risk
+) -> HouseholdRisk:
+    """Return the risk of households from the intruder of a risk: exact where that can be, else bounds.
+
+    A caution says why a population of households is not used.
+    """
+    if population is None:
+        return bounded_by_members(view, household, risk, ())
+    table = households_of(view, population)
+    why = why_not_exact(view, table)
+    if not why:
+        return exact_households(view, household, table, risk.intruder)
+    text = f"The risk of households has bounds only. {why}"
+    return bounded_by_members(view, household, risk, (Caution(MaskmeterWarning, text, ""),))
 
 
 def households_of(view: View, population: HouseholdTable) -> HouseholdTable:
