@@ -6,6 +6,7 @@ Arithmetic is in fractions, so that limits can be taken by moving a hair's bread
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import prod
 
@@ -84,3 +85,37 @@ def product_of_matrices(matrices, *, sizes):
         return total
 
     return lambda true: {released: chance(released, true) for released in cells}
+
+
+def together(misclassify):
+    """Return a function from a true household to the chances of all that it may be released as.
+
+    A household is the tuple of its members' cells. Members are released independently, every
+    combination of their outcomes is gone through, and the order of released members tells nothing.
+    """
+
+    @cache
+    def released(true):
+        found = {}
+        for outcome in product(*(misclassify(member).items() for member in true)):
+            seen = tuple(sorted(cell for cell, _ in outcome))
+            found[seen] = found.get(seen, Fraction(0)) + prod(chance for _, chance in outcome)
+        return found
+
+    return released
+
+
+def household_risk(released, homes, *, misclassify, include):
+    """Return Pr(A = B) for a target household B whose members truly have the released cells.
+
+    Each household is sampled as a whole, with the probability that `include` gives it, and released
+    as `misclassify` says (see `together`). None when no household truly has these cells.
+    """
+    world = {"misclassify": misclassify, "include": include}
+    return identification_risk(released, [tuple(sorted(home)) for home in homes], **world)
+
+
+def informed_household_risk(released, homes, *, misclassify, include):
+    """Return the chance that the one household released with these cells is the likeliest one."""
+    world = {"misclassify": misclassify, "include": include}
+    return informed_risk(released, [tuple(sorted(home)) for home in homes], **world)

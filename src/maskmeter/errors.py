@@ -175,6 +175,10 @@ class PopulationMismatchWarning(MaskmeterWarning):
     """Some cells hold more records of the sample than units of the population."""
 
 
+class LargeHouseholdWarning(MaskmeterWarning):
+    """Some households are too large to measure, and count with the most that their risk can be."""
+
+
 class RateWarning(MaskmeterWarning):
     """Fewer records could be changed than the rate asks for."""
 

@@ -233,7 +233,7 @@ def test_a_household_is_at_risk_when_a_member_is(people, sample, model):
     assert isinstance(ids, pd.DataFrame)
     assert len(ids) == len(people)
     assert np.all(risk.by_household >= 0)
-    assert f"of {len(frame):,} are expected to have a member matched" in risk.summary()
+    assert f"of {len(frame):,} correctly" in risk.summary()
 
 
 def test_invalid_household_columns_are_rejected(people, sample, model):

@@ -227,6 +227,15 @@ def _encode_values(name: str, values: list[Any]) -> Column:
     return Column(tuple(categories), np.array([place[value] for value in values], dtype=np.int64))
 
 
+def check_grouped(name: str, *, missing: int, records: int) -> None:
+    """Raise if some records have no value in a column that tells groups apart, such as households."""
+    if missing:
+        raise InputError(
+            f"{missing:,} of {counted(records, 'record')} {plural(missing, 'has', 'have')} no value"
+            f" for {name!r}. Recode or drop {plural(missing, 'it', 'them')} first."
+        )
+
+
 def distinct(column: nw.Series[Any]) -> float:
     """Return the number of distinct values, infinite for lists and the like."""
     try:

@@ -10,10 +10,11 @@ import polars as pl
 
 from maskmeter.checks import Progress, check_choice, check_progress, shown
 from maskmeter.data.frames import as_kind
+from maskmeter.data.households import Homes, HouseholdTable
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords
-from maskmeter.errors import Caution, InputError, MaskmeterWarning, warn
+from maskmeter.errors import InputError, warn
 from maskmeter.evidence.drawings import risk_chart
 from maskmeter.evidence.figures import figures
 from maskmeter.evidence.findings import Findings, record_frame
@@ -104,6 +105,7 @@ def assess(
     target: Target | None = None,
     household: str | None = None,
     model: Model = DEFAULT_MODEL,
+    households: HouseholdTable | None = None,
     drop_one: bool = True,
     progress: Progress | None = None,
 ) -> Assessment:
@@ -127,6 +129,9 @@ def assess(
         Column of household numbers, to measure the risk of households too.
     model
         "shrunk", "score-path" or "forward", or a fitted model, as for `mm.estimate_risk`.
+    households
+        Households of the population (`mm.count_households`): then their risk is exact, else it has
+        bounds.
     drop_one
         Whether to measure the risk without each key as well.
 
@@ -141,6 +146,7 @@ def assess(
         raise InputError(f"`target` must be an mm.Target, not {shown(target)}.")
     check_choice(measure, Measure, name="measure")
     check_progress(progress)
+    _check_households(households, household)
     seen = views(data, known, counts=population, errors=misclassification, model=model)
     found = assessment_of(
         seen,
@@ -148,6 +154,7 @@ def assess(
         measure=measure,
         target=target,
         household=household,
+        households=households,
         drop_one=drop_one,
         progress=progress,
     )
@@ -163,18 +170,29 @@ def assessment_of(
     measure: Measure = "worst",
     target: Target | None = None,
     household: str | None = None,
+    households: HouseholdTable | None = None,
     drop_one: bool = True,
     progress: Progress | None = None,
 ) -> Assessment:
     """Return the assessment of a file as some intruders see it, without a warning."""
     release = next(iter(seen.values())).release
-    private, measured = _household(release.original, household, seen)
+    if household is not None:
+        Homes.of(release.original, household)  # refused before the work, if at all
     intruder = INFORMED if target is None else target.intruder
     found = []
     for number, (name, view) in enumerate(seen.items(), start=1):
         if progress is not None:
             progress(f"Measuring the risk: {name}", number, len(seen))
-        found.append(scenario_risk(name, view, measured, intruder=intruder, drop_one=drop_one))
+        found.append(
+            scenario_risk(
+                name,
+                view,
+                household,
+                intruder=intruder,
+                drop_one=drop_one,
+                households=households,
+            )
+        )
     if progress is not None:
         progress("Measuring the loss", 0, 0)
     several = release.protected and len(release.original.space.names) > 1
@@ -187,23 +205,20 @@ def assessment_of(
         target,
         household,
         named_tables(loss),
-        private=private,
     )
 
 
-def _household(
-    data: Microdata, column: str | None, seen: Mapping[str, View]
-) -> tuple[tuple[Caution, ...], str | None]:
-    """Return the household column if its risk can be measured, and a caution if it cannot."""
-    if column is None:
-        return (), None
-    data.column(column)  # refused before the work, if at all
-    if all(view.counts is None for view in seen.values()):
-        return (), column
-    text = (
-        "The risk of households can only be estimated: it is left out when the population is known."
-    )
-    return (Caution(MaskmeterWarning, text, ""),), None
+def _check_households(households: object, household: str | None) -> None:
+    """Raise unless the households of a population come with the column that names the file's."""
+    if households is None:
+        return
+    if not isinstance(households, HouseholdTable):
+        raise InputError(
+            "Give `households` as a table (mm.count_households), not as a"
+            f" {type(households).__name__}."
+        )
+    if household is None:
+        raise InputError("`households` needs the column of the file that names them: household=...")
 
 
 def _tables(release: Release, loss: Tables) -> tuple[Loss, ...]:

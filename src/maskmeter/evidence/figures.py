@@ -274,19 +274,30 @@ def _scenario(one: ScenarioRisk, found: Findings) -> ScenarioFigures:
         risks=_risks(one.after),
         unprotected=None if one.before is None else _risks(one.before),
         assumptions=_assumptions(one, found.released.space.names),
-        cautions=_cautions(risk.cautions),
+        cautions=_cautions(one.cautions),
         drivers=tuple(key for key, _ in one.driving[:DRIVING]),
         without_one_key=tuple(_without(*pair) for pair in one.driving),
         better_without=tuple(_without(*pair) for pair in one.better_without),
         other_measures=tuple(OtherMeasure(name, words, m.total) for name, words, m in one.others),
         bands=tuple(Band(*row) for row in one.bands().iter_rows()),
         model=_model(risk) if isinstance(risk, EstimatedRisk) else None,
-        households=HouseholdFigures(
-            risk.household, len(risk.by_household), float(risk.by_household.sum())
-        )
-        if isinstance(risk, EstimatedRisk) and risk.household is not None
-        else None,
+        households=_households(one),
         many_keys=one.many,
+    )
+
+
+def _households(one: ScenarioRisk) -> HouseholdFigures | None:
+    known, risk = one.households, one.risk
+    if known is None:
+        return None
+    return HouseholdFigures(
+        column=known.household,
+        households=known.households,
+        matched=float(risk.by_household.sum()) if isinstance(risk, EstimatedRisk) else None,
+        uniques=known.uniques,
+        at_least=known.at_least,
+        at_most=known.at_most,
+        total=known.total,
     )
 
 

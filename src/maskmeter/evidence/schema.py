@@ -142,11 +142,19 @@ class Band(_Part, frozen=True):
 
 
 class HouseholdFigures(_Part, frozen=True):
-    """Households in which some member is expected to be matched correctly."""
+    """Households that an intruder who knows all members is expected to match correctly.
+
+    The `total` is exact, and None where the population's households are not known: then it is
+    between `at_least` and `at_most`. `matched` have some member who is matched, one by one.
+    """
 
     column: str
-    households: int
-    matched: float
+    households: int | None
+    matched: float | None
+    uniques: int | None = None  # whose members together no other household of the file has
+    at_least: float | None = None
+    at_most: float | None = None
+    total: float | None = None
 
 
 class ScenarioFigures(_Part, frozen=True):

@@ -2,6 +2,7 @@
 
 from maskmeter.mechanism.factor import Crossed, Declared, Factor
 from maskmeter.mechanism.grid import Grid
+from maskmeter.mechanism.joint import JointOdds, joint_odds
 from maskmeter.mechanism.matrix import Matrix, as_matrix, stay_or_move
 from maskmeter.mechanism.mechanism import Mechanism, Misclassification, as_mechanism
 from maskmeter.mechanism.rivals import Inclusion, Rivals, likeliest_sources, moved_in, rivals
@@ -13,6 +14,7 @@ __all__ = [
     "Factor",
     "Grid",
     "Inclusion",
+    "JointOdds",
     "Matrix",
     "Mechanism",
     "Misclassification",
@@ -20,6 +22,7 @@ __all__ = [
     "ValidationStudy",
     "as_matrix",
     "as_mechanism",
+    "joint_odds",
     "likeliest_sources",
     "moved_in",
     "rivals",
