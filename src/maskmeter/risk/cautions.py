@@ -75,7 +75,14 @@ def _shrunk(model: ShrunkLogLinear) -> Iterator[Caution]:
             " population counts."
         )
         yield Caution(WeakFitWarning, text)
-    if records < _FEW_RECORDS and z2 < 0:
+    if -UNUSABLE <= z2 < -WEAK:
+        text = (
+            f"z2 is {z2:.1f}, below -{WEAK}: keys depend on each other in ways that the model spreads"
+            " over too many cells, and the risk is likely understated; the upper end of the interval"
+            ' allows for it. Compare model="score-path", or use fewer or coarser keys.'
+        )
+        yield Caution(WeakFitWarning, text)
+    elif records < _FEW_RECORDS and z2 < 0:
         text = (
             f"The file has {counted(records, 'record')}, fewer than {_FEW_RECORDS:,}, and z2 is"
             f" {z2:.1f}: the risk is likely understated, by up to a fifth where keys depend on each"

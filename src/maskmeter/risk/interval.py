@@ -56,8 +56,9 @@ def shrunk_ends(
     the model spreads people too thinly over cells in which there are none. Their own risk is then
     understated, by about as much as B2 says: the upper end is raised by all of it. Records that were
     moved into such cells count for too much: the lower end falls by the share `moved` of B2. Where
-    the truth is not held, what was moved is itself estimated: `(0.1 moved tau2)^2` more in S; and
-    where weights differ, `(0.06 tau2)^2 (1 - 1/d)` more, with d their design effect.
+    the truth is not held, what was moved is itself estimated: the lower end falls by all of B2, and
+    `(0.1 moved tau2)^2` is added in S; where weights differ, `(0.06 tau2)^2 (1 - 1/d)`, with d their
+    design effect.
     """
     tau2, good = model.tau2, model.goodness
     if not tau2:
@@ -68,7 +69,8 @@ def shrunk_ends(
     half = Z * sqrt(_shrunk_variances(model) + good.b2_variance / 16 + always * tau2**2)
     over = max(good.b2, 0.0) / (1 + good.b2_variance / (_TRUSTED * tau2) ** 2)
     under = max(-good.b2, 0.0)
-    return max(tau2 - over - moved * under - half, 0.0), tau2 + under + half
+    down = over + (moved if truth_held else 1.0) * under
+    return max(tau2 - down - half, 0.0), tau2 + under + half
 
 
 @lru_cache(maxsize=8)  # candidates of one file share its model
