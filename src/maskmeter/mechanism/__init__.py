@@ -4,6 +4,7 @@ from maskmeter.mechanism.factor import Crossed, Declared, Factor
 from maskmeter.mechanism.grid import Grid
 from maskmeter.mechanism.matrix import Matrix, as_matrix, stay_or_move
 from maskmeter.mechanism.mechanism import Mechanism, Misclassification, as_mechanism
+from maskmeter.mechanism.origins import Origins, origins
 from maskmeter.mechanism.rivals import Inclusion, Rivals, likeliest_sources, moved_in, rivals
 from maskmeter.mechanism.validation import ValidationStudy, validation_study
 
@@ -16,12 +17,14 @@ __all__ = [
     "Matrix",
     "Mechanism",
     "Misclassification",
+    "Origins",
     "Rivals",
     "ValidationStudy",
     "as_matrix",
     "as_mechanism",
     "likeliest_sources",
     "moved_in",
+    "origins",
     "rivals",
     "stay_or_move",
     "validation_study",
