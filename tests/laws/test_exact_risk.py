@@ -60,30 +60,39 @@ def test_exact_and_informed_risk_equal_enumeration_of_the_definition(world, how,
         assert best == pytest.approx(wanted, abs=1e-12, rel=1e-12)
 
 
-@pytest.mark.parametrize("sampled_by", ["true", "recorded"])
-@pytest.mark.parametrize("how", WAYS[:3])
-@settings(max_examples=200)
-@given(world=worlds(), records=st.integers(1, 6))
-def test_risk_of_records_that_share_a_cell_equals_enumeration(world, records, how, sampled_by):
-    """Cells with so many records, all of which the population could leave there."""
+def shared_by_definition(world, sampled_by, how="as it likes"):
+    """Yield R(m) of every cell and number of records that may be there, beside its definition.
+
+    Both intruders: what is found, and what the enumeration says.
+    """
     options = {"counts": world.population, "errors": world.errors, "sampled_by": sampled_by}
     uniques = View.of(world.sample, **options).uniques
     assume(uniques.mechanism.factors)
-    held = np.full(len(world.cells), float(records))
-    with working(how):
-        matched, informed = (
-            np.concatenate(list(shared_risks(uniques, held, informed=one))) for one in (False, True)
-        )
-    told = {"misclassify": world.misclassify, "include": world.include}
-    told |= {"sampled_by": sampled_by, "records": records}
-    for cell, found, best in zip(world.cells, matched, informed, strict=True):
-        if sum(oracle.among(cell, world.units, **told)):
-            wanted = oracle.identification_risk(cell, world.units, **told)
-            assert found == pytest.approx(wanted or 0.0, abs=1e-12)
-            wanted = oracle.informed_risk(cell, world.units, **told)
-            assert best == pytest.approx(wanted, abs=1e-12)
-        else:
-            assert 0 <= found <= best <= 1 / records
+    told = {"misclassify": world.misclassify, "include": world.include, "sampled_by": sampled_by}
+    for records in range(1, len(world.units) + 1):
+        held, here = np.full(len(world.cells), float(records)), told | {"records": records}
+        with working(how):
+            matched, informed = (
+                np.concatenate(list(shared_risks(uniques, held, informed=one)))
+                for one in (False, True)
+            )
+        for cell, *found in zip(world.cells, matched, informed, strict=True):
+            if sum(oracle.among(cell, world.units, **here)):
+                risk = oracle.identification_risk(cell, world.units, **here) or 0.0
+                yield found, [risk, oracle.informed_risk(cell, world.units, **here)]
+            else:
+                assert 0 <= found[0] <= found[1] <= 1 / records
+
+
+@pytest.mark.parametrize(
+    ("how", "sampled_by"),
+    [(WAYS[0], "true"), (WAYS[0], "recorded"), *((h, "true") for h in WAYS[1:3])],
+)
+@settings(max_examples=200)
+@given(world=worlds())
+def test_risk_of_records_that_share_a_cell_equals_enumeration(world, how, sampled_by):
+    for found, wanted in shared_by_definition(world, sampled_by, how):
+        assert found == pytest.approx(wanted, abs=1e-12)
 
 
 @settings(max_examples=300)
