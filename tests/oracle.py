@@ -27,14 +27,14 @@ def unit_matches(released, true, *, misclassify, include, sampled_by="true"):
     return total
 
 
-def alone(released, units, *, misclassify, include, sampled_by="true"):
-    """Return for each unit the chance that it alone is sampled and released in the cell.
+def among(released, units, *, records=1, misclassify, include, sampled_by="true"):
+    """Return for each unit the chance that the cell holds so many records and one of them is its own.
 
-    Every pattern of who matches and who does not is gone through; those with exactly one match are
-    kept.
+    Every pattern of who is sampled and released in the cell and who is not is gone through; those
+    with as many matches as records are kept, and one of the matches is taken at random.
     """
 
-    def almost(cell):  # at the limit pi = 1 two certain matches would leave no pattern at all
+    def almost(cell):  # at the limit pi = 1 certain matches could leave no pattern at all
         return include(cell) * (1 - HAIR)
 
     chances = [
@@ -43,29 +43,31 @@ def alone(released, units, *, misclassify, include, sampled_by="true"):
     ]
     found = [Fraction(0)] * len(units)
     for pattern in product((False, True), repeat=len(units)):
-        if sum(pattern) == 1:
-            found[pattern.index(True)] = prod(
+        if sum(pattern) == records:
+            chance = prod(
                 chance if matched else 1 - chance
                 for chance, matched in zip(chances, pattern, strict=True)
             )
+            for unit, matched in enumerate(pattern):
+                found[unit] += chance / records if matched else 0
     return found
 
 
 def identification_risk(released, units, **world):
     """Return Pr(A = B) of definition (2.3) for a target B whose true cell is `released`.
 
-    The share of the outcomes with exactly one match in which it is B; None when no unit has the
-    target's key.
+    The share of the outcomes with exactly one match, or as many as `records`, in which it is B;
+    None when no unit has the target's key.
     """
     if released not in units:
         return None
-    found = alone(released, units, **world)
+    found = among(released, units, **world)
     return float(found[units.index(released)] / sum(found)) if sum(found) else 0.0
 
 
 def informed_risk(released, units, **world):
-    """Return the chance that the one record released in a cell is the unit it most likely is."""
-    found = alone(released, units, **world)
+    """Return the chance that a record released in a cell is the unit it most likely is."""
+    found = among(released, units, **world)
     return float(max(found) / sum(found)) if sum(found) else 0.0
 
 

@@ -5,6 +5,7 @@ from maskmeter.mechanism.grid import Grid
 from maskmeter.mechanism.joint import JointOdds, joint_odds
 from maskmeter.mechanism.matrix import Matrix, as_matrix, stay_or_move
 from maskmeter.mechanism.mechanism import Mechanism, Misclassification, as_mechanism
+from maskmeter.mechanism.origins import Origins, origins
 from maskmeter.mechanism.rivals import Inclusion, Rivals, likeliest_sources, moved_in, rivals
 from maskmeter.mechanism.validation import ValidationStudy, validation_study
 
@@ -18,6 +19,7 @@ __all__ = [
     "Matrix",
     "Mechanism",
     "Misclassification",
+    "Origins",
     "Rivals",
     "ValidationStudy",
     "as_matrix",
@@ -25,6 +27,7 @@ __all__ = [
     "joint_odds",
     "likeliest_sources",
     "moved_in",
+    "origins",
     "rivals",
     "stay_or_move",
     "validation_study",

@@ -32,6 +32,7 @@ from maskmeter.risk.gathered import Gathered, without_gathered
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, InclusionBy, Intruder
 from maskmeter.risk.margins import known_margin, margin_effect
 from maskmeter.risk.originals import true_model
+from maskmeter.risk.shared_estimate import shared_factors
 from maskmeter.risk.sight import Sight
 from maskmeter.types import Array, Integers
 
@@ -125,10 +126,14 @@ class ReleasedCells:
         """Return the risk given the original sample."""
         exact_match, likeliest, least = np.zeros((3, len(self.table.codes)))
         for targets, cells, own in self._blocks(sources, phi):
+            records = self.table.records[targets]
+            shared = shared_factors(cells, own, records=records, informed=informed)
             if not informed:
-                exact_match[targets] = match_given_sample(cells, own, phi=phi)
+                exact_match[targets] = shared.exact_match * match_given_sample(cells, own, phi=phi)
                 continue
             exact_match[targets], likeliest[targets] = risk_given_sample(cells, own, phi=phi)
+            exact_match[targets] *= shared.exact_match
+            likeliest[targets] *= shared.informed
             if not one_by_one(self.grid):
                 fewer = without_gathered(cells)
                 least[targets] = risk_given_sample(fewer, own, phi=phi).informed
