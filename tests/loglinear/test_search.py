@@ -179,7 +179,7 @@ def test_a_search_has_a_frame_a_summary_and_a_chart():
         "added", "parameters", "deviance", "bic", "z1", "z2", "tau1", "tau2",
     ]  # fmt: skip
     assert len(frame) == len(found.path)
-    assert "Score search over" in found.summary()
+    assert "Score path over" in found.summary()
     assert "key0:key1" in repr(found)
     chart = found.plot().to_dict()
     assert len(chart["vconcat"]) == 2

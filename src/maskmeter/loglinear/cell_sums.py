@@ -58,6 +58,11 @@ class AllCells:
         return np.asarray(table.reshape(self.space.sizes).sum(axis=others))
 
 
+def summed_exactly(space: KeySpace) -> bool:
+    """Return True where all cells are summed over, not drawn from."""
+    return space.size <= MOST_CELLS
+
+
 def every_cell(population: Population) -> AllCells:
     """Return all cells that a model gives a mean, each once."""
     space = population.data.space

@@ -19,10 +19,10 @@ from maskmeter.errors import Caution, ConvergenceWarning, ParametersWarning, war
 from maskmeter.loglinear.cell_sums import (
     DRAWS,
     FEW_DRAWS,
-    MOST_CELLS,
     AllCells,
     drawn_cells,
     every_cell,
+    summed_exactly,
 )
 from maskmeter.loglinear.expectations import chance_of_uniqueness, expected_inverse
 from maskmeter.loglinear.fit import MOST_SWEEPS, fit_means
@@ -88,7 +88,7 @@ class CellModel(InWords):
     @property
     def exact_sums(self) -> bool:
         """Whether sums over all cells are worked out, not estimated by draws."""
-        return self.data.space.size <= MOST_CELLS
+        return summed_exactly(self.data.space)
 
     def all_cells(self, *, draws: int = DRAWS) -> AllCells:
         """Return what sums over all cells run over, empty cells included."""

@@ -17,7 +17,7 @@ from maskmeter.loglinear import FileModel, ShrunkLogLinear
 from maskmeter.plurals import counted, plural
 from maskmeter.risk.cautions import cautions
 from maskmeter.risk.gathered import LISTED
-from maskmeter.risk.interval import Z, bootstrap_errors, shrunk_ends, standard_error
+from maskmeter.risk.interval import Z, bootstrap_errors, shrunk_margins, standard_error
 from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.margins import unused_margin
 from maskmeter.risk.released_cells import CellRisk, Method, ReleasedCells
@@ -158,8 +158,9 @@ def _modelled(risk: EstimatedRisk, cells: ReleasedCells, parts: list[Array]) -> 
     """
     search = risk.model
     if isinstance(search, ShrunkLogLinear):
-        low, high = shrunk_ends(search, moved=cells.moved(search), truth_held=cells.method != "em")
-        return _scaled(low, risk), _scaled(high, risk)
+        held = cells.method != "em"
+        down, up = shrunk_margins(search, moved=cells.moved(search), truth_held=held)
+        return risk.total - _scaled(down, risk), risk.total + _scaled(up, risk)
     unique = cells.table.records == 1
     totals = [
         (one, float(part[unique].sum())) for one, part in zip(search.weighted, parts, strict=True)
@@ -185,5 +186,5 @@ def _bootstrapped(risk: EstimatedRisk, how: Bootstrap) -> tuple[float, float]:
 
 
 def _scaled(width: float, risk: EstimatedRisk) -> float:
-    """Return a width or end for tau2 as one for the adjusted total, which is smaller or larger."""
+    """Return a width for tau2 as one for the adjusted total, which is smaller or larger."""
     return width * risk.total / risk.tau2 if risk.tau2 else width

@@ -40,16 +40,15 @@ _TINY = 1e-12
 @lru_cache(maxsize=8)  # candidates of one file share its model
 def standard_error(model: LogLinear) -> float:
     """Return the standard error of tau2 under a searched model, `sqrt(v1 + v2 + vB/4)`."""
-    fit = (
-        fit_variance(model) * _design_effect(model.data) if model.unsampled else fit_variance(model)
-    )
+    effect = 1.0 if model.unsampled is None else _design_effect(model.data)
+    fit = effect * fit_variance(model)
     return sqrt(chance_variance(model) + fit + model.goodness.b2_variance / 4)
 
 
-def shrunk_ends(
+def shrunk_margins(
     model: ShrunkLogLinear, *, moved: float = 0.0, truth_held: bool = True
 ) -> tuple[float, float]:
-    """Return an approximate 95 % interval for tau2 under the empirical-Bayes model.
+    """Return how far an approximate 95 % interval for tau2 goes down and up from the estimate.
 
     `S = 1.96 sqrt(v1 + v2 + vB/16 + (0.015 tau2)^2)` on both sides. Where B2 is positive it often
     exaggerates: the lower end falls by `w B2`, `w = 1/(1 + vB/(0.04 tau2)^2)`. Where it is negative
@@ -61,16 +60,16 @@ def shrunk_ends(
     design effect.
     """
     tau2, good = model.tau2, model.goodness
-    if not tau2:
+    if not good.b2_variance:  # everybody is in the file
         return 0.0, 0.0
     always = _ALWAYS**2 + (0.0 if truth_held else (_UNHELD * moved) ** 2)
     if model.unsampled is not None:
         always += _WEIGHTED**2 * (1 - 1 / _design_effect(model.data))
     half = Z * sqrt(_shrunk_variances(model) + good.b2_variance / 16 + always * tau2**2)
-    over = max(good.b2, 0.0) / (1 + good.b2_variance / (_TRUSTED * tau2) ** 2)
+    trust = (_TRUSTED * tau2) ** 2
+    over = max(good.b2, 0.0) * trust / (trust + good.b2_variance)
     under = max(-good.b2, 0.0)
-    down = over + (moved if truth_held else 1.0) * under
-    return max(tau2 - down - half, 0.0), tau2 + under + half
+    return over + (moved if truth_held else 1.0) * under + half, under + half
 
 
 @lru_cache(maxsize=8)  # candidates of one file share its model
