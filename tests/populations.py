@@ -17,7 +17,7 @@ class World:
 
     space: mm.KeySpace
     codes: np.ndarray
-    hidden: np.ndarray  # in [0, 1]: what inclusion may depend on beside the keys
+    hidden: np.ndarray  # in [0, 1], related to the first two keys: inclusion may depend on it
 
     @property
     def counts(self) -> mm.KeyTable:
@@ -134,4 +134,5 @@ def world(name: str) -> World:
     n = round(setting.records / setting.fraction)
     codes = setting.make(rng, n, setting.sizes)
     space = mm.KeySpace(mm.Key(f"k{c}", range(k)) for c, k in enumerate(setting.sizes))
-    return World(space, codes, rng.random(n))
+    score = codes[:, :2] / np.array(setting.sizes[:2])
+    return World(space, codes, (score.sum(axis=1) + rng.random(n)) / 3)

@@ -160,8 +160,9 @@ def test_a_redraw_holds_where_the_fraction_differs_by_the_redrawn_key(town, seed
         sample = mm.read(people, keys=population.space, fraction=fraction)
         with without_warnings():
             release = mm.Redraw("lad", rarer_than=100).apply(sample, rng=seed + draw)
+            model = mm.search_loglinear(release)
             estimates = [
-                mm.estimate_risk(release, intruder=one, interval="none").total
+                mm.estimate_risk(release, model, intruder=one, interval="none").total
                 for one in ("informed", "exact-match")
             ]
         view = View.of(release, counts=population)

@@ -135,12 +135,12 @@ def test_assess_writes_the_same_figures_as_the_api(packed, ending):
 
     sample = mm.read(source, keys=KEYS, fraction=0.02)
     release = mm.Swap("lad", rate=0.2, within=("sex",)).apply(sample, rng=DRAWN)
-    model = mm.search_loglinear(sample)
+    model = mm.shrink_loglinear(sample)
     risk = mm.estimate_risk(release, model)
     informed = mm.estimate_risk(release, model, intruder="informed")
     found = json.loads((out / "assessment.json").read_text(encoding="utf-8"))
     (scenario,) = found["scenarios"]
-    assert found["schema_version"] == 3
+    assert found["schema_version"] == 4
     assert scenario["intruder"] == "informed"
     for name, one in (("exact_match", risk), ("informed", informed)):
         assert scenario["risks"][name]["total"] == one.total

@@ -1,4 +1,4 @@
-"""How often `assess` searches for a model and reads the file."""
+"""How often `assess` makes a model and reads the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import maskmeter as mm
 from command import run
 from maskmeter.data.source import Source
-from maskmeter.risk import view
+from maskmeter.risk import models
 
 KEYS = ["lad", "sex", "age", "ethnicity"]
 PLAN = """
@@ -62,13 +62,13 @@ def survey(tmp_path_factory):
 
 @pytest.fixture
 def walk(monkeypatch):
-    """Return lists that record every search, every pass over a file, and every file written."""
-    noted = {"searches": [], "passes": [], "written": []}
-    search, scan, write = view.search_models, Source.scan, Source.write_with
+    """Return lists that record every model, every pass over a file, and every file written."""
+    noted = {"models": [], "passes": [], "written": []}
+    make, scan, write = models.make_model, Source.scan, Source.write_with
 
-    def searched(sample, **options):
-        noted["searches"].append(sample.space.names)
-        return search(sample, **options)
+    def made(sample, name):
+        noted["models"].append(sample.space.names)
+        return make(sample, name)
 
     def scanned(source, names):
         noted["passes"].append(tuple(names))
@@ -78,33 +78,33 @@ def walk(monkeypatch):
         noted["written"].append(source.path)
         return write(source, *given, **options)
 
-    monkeypatch.setattr(view, "search_models", searched)
+    monkeypatch.setattr(models, "make_model", made)
     monkeypatch.setattr(Source, "scan", scanned)
     monkeypatch.setattr(Source, "write_with", written)
     return noted
 
 
 @pytest.mark.parametrize(
-    ("parts", "searches", "passes"),
+    ("parts", "made", "passes"),
     [("", 1, 1), (STEP, 1, 2), (STEP + CANDIDATES, 1, 2), (STEP + ERROR, 2, 2)],
     ids=["as it is", "a step", "candidates", "recording errors"],
 )
-def test_assess_searches_all_keys_once_and_repeats_no_pass(  # noqa: PLR0917 - fixtures
-    survey, walk, tmp_path, parts, searches, passes, capsys
+def test_assess_models_all_keys_once_and_repeats_no_pass(  # noqa: PLR0917 - fixtures
+    survey, walk, tmp_path, parts, made, passes, capsys
 ):
-    """Recording errors need a second search, on the counts of the released file."""
+    """Recording errors need a second model, of the counts of the released file."""
     (tmp_path / "plan.toml").write_text(PLAN + parts, encoding="utf-8")
     done = run("assess", str(survey), "--plan", "plan.toml", "--out", "pack", folder=tmp_path)
     assert done.returncode == 0, done.stderr
 
-    whole = [names for names in walk["searches"] if names == tuple(KEYS)]
+    whole = [names for names in walk["models"] if names == tuple(KEYS)]
     with capsys.disabled():
         counts = {name: len(listed) for name, listed in walk.items()} | {"all keys": len(whole)}
         print("", counts, end=" ")  # noqa: T201 - the counts are for readers of the run
-    assert len(whole) == searches
+    assert len(whole) == made
     # Each key is left out once; without lad, which was swapped, both files are the same.
-    assert len(walk["searches"]) == len(whole) * len(KEYS) + 1
-    assert walk["searches"][0] == tuple(KEYS)  # the headline comes before the keys left out
+    assert len(walk["models"]) == len(whole) * len(KEYS) + 1
+    assert walk["models"][0] == tuple(KEYS)  # the headline comes before the keys left out
     assert len(walk["passes"]) == passes
     assert len(set(walk["passes"])) == len(walk["passes"])
     assert len(walk["written"]) == bool(parts)

@@ -171,6 +171,7 @@ NO_RESULTS = {
 # Results without a chart, each with the reason.
 NO_CHART = {
     "LogLinear": "a list of terms has no shape; a search draws its path",
+    "ShrunkLogLinear": "a list of terms has no shape",
     "CorrectedCounts": "counts of single categories stay out of pictures",
     "PramDesign": "shares of single categories stay out of pictures",
     "ValidationStudy": "one share for each key is a line of text",

@@ -8,7 +8,8 @@ import polars as pl
 from msgspec.structs import asdict
 
 from maskmeter import chart
-from maskmeter.evidence.schema import Figures, MapFigures, ModelFigures
+from maskmeter.evidence.model_figures import ModelFigures
+from maskmeter.evidence.schema import Figures, MapFigures
 from maskmeter.evidence.wording import listed_figures
 from maskmeter.plurals import counted
 from maskmeter.riskutility.riskmap import map_chart

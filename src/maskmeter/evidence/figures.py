@@ -7,7 +7,6 @@ public may see of them is decided in `redaction`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
 
 import msgspec
 
@@ -16,6 +15,7 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.data.varying import By
 from maskmeter.errors import Caution
 from maskmeter.evidence.findings import Findings
+from maskmeter.evidence.model_figures import finite, model_figures
 from maskmeter.evidence.scenario import ScenarioRisk
 from maskmeter.evidence.schema import (
     VERSION,
@@ -31,8 +31,6 @@ from maskmeter.evidence.schema import (
     LossFigures,
     MapFigures,
     MarginFigures,
-    ModelFigures,
-    ModelStep,
     Option,
     OtherMeasure,
     PairFigures,
@@ -41,12 +39,9 @@ from maskmeter.evidence.schema import (
     ScenarioFigures,
     StepFigures,
     TargetFigures,
-    TermGain,
     WithoutKey,
 )
 from maskmeter.evidence.wording import NOT_ASSESSED, SHARE, verdict
-from maskmeter.loglinear import LogLinearSearch, ShrunkLogLinear
-from maskmeter.loglinear.terms import spell
 from maskmeter.loss import Loss
 from maskmeter.loss.tables import margin_frame
 from maskmeter.perturb import Release
@@ -61,7 +56,6 @@ from maskmeter.riskutility.riskmap import map_frame
 
 DRIVING = 3  # keys that are named as those that carry the risk
 HALF, FIFTH = 0.5, 0.2
-_GAINS = 8  # terms that gained most, which a report lists
 
 
 def figures(found: Findings) -> Figures:
@@ -280,7 +274,7 @@ def _scenario(one: ScenarioRisk, found: Findings) -> ScenarioFigures:
         better_without=tuple(_without(*pair) for pair in one.better_without),
         other_measures=tuple(OtherMeasure(name, words, m.total) for name, words, m in one.others),
         bands=tuple(Band(*row) for row in one.bands().iter_rows()),
-        model=_model(risk) if isinstance(risk, EstimatedRisk) else None,
+        model=model_figures(risk) if isinstance(risk, EstimatedRisk) else None,
         households=_households(one),
         many_keys=one.many,
     )
@@ -340,42 +334,6 @@ def _risk(risk: Risk) -> RiskFigures:
     )
 
 
-def _model(risk: EstimatedRisk) -> ModelFigures:
-    model = risk.model
-    return ModelFigures(
-        kind=model.method,
-        summary=model.summary(),
-        terms=tuple(model.terms),
-        z1=_finite(model.goodness.z1),
-        z2=_finite(model.goodness.z2),
-        tau1=risk.tau1,
-        tau2=risk.tau2,
-        gains=_gains(model) if isinstance(model, ShrunkLogLinear) else (),
-        path=_path(model if isinstance(model, LogLinearSearch) else model.score_path),
-    )
-
-
-def _gains(model: ShrunkLogLinear) -> tuple[TermGain, ...]:
-    """Return the interactions that gained most."""
-    listed = [one for one in model.ranked if len(one.keys) > 1 and one.gain > 0]
-    return tuple(TermGain(spell(one.keys, model.data.space), one.gain) for one in listed[:_GAINS])
-
-
-def _path(search: LogLinearSearch) -> tuple[ModelStep, ...]:
-    """Return the models that a search went through."""
-    return tuple(
-        ModelStep(
-            step.added,
-            step.parameters,
-            _finite(step.z1),
-            _finite(step.z2),
-            _finite(step.tau1),
-            _finite(step.tau2),
-        )
-        for step in search.path
-    )
-
-
 def _loss(loss: Loss, data: Microdata) -> LossFigures:
     """Return the information loss of a table, its columns by their labels."""
     rows, columns = loss.rows.name, loss.columns.name
@@ -387,9 +345,9 @@ def _loss(loss: Loss, data: Microdata) -> LossFigures:
         columns=columns,
         worst=loss.worst,
         raad=loss.raad,
-        rcv=_finite(loss.rcv),
+        rcv=finite(loss.rcv),
         bvr={
-            data.value_label(columns, one) if columns in keys else str(one): _finite(change)
+            data.value_label(columns, one) if columns in keys else str(one): finite(change)
             for one, change in loss.bvr.items()
         },
     )
@@ -399,7 +357,3 @@ def _pairs(tables: Iterable[Loss], keys: tuple[str, ...]) -> tuple[PairFigures, 
     """Return the tables of two keys, in the order of the keys."""
     listed = [PairFigures(one.rows.name, one.columns.name, one.raad) for one in tables]
     return tuple(sorted(listed, key=lambda one: (keys.index(one.rows), keys.index(one.columns))))
-
-
-def _finite(number: float) -> float | None:
-    return number if isfinite(number) else None

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
+from maskmeter.evidence.model_figures import ModelFigures, Part
+
 VERSION = 4
 
 
-class _Part(msgspec.Struct, frozen=True):
-    """A part of the file; entries may be added to it."""
-
-
-class KeyFigures(_Part, frozen=True):
+class KeyFigures(Part, frozen=True):
     """A key of the file."""
 
     name: str
@@ -28,7 +26,7 @@ class KeyFigures(_Part, frozen=True):
         return self.name if self.label == self.name else f"{self.label} ({self.name})"
 
 
-class SamplingFigures(_Part, frozen=True):
+class SamplingFigures(Part, frozen=True):
     """How the records were sampled: by a fraction, one that varies by some keys, or weights."""
 
     fraction: float | None
@@ -37,7 +35,7 @@ class SamplingFigures(_Part, frozen=True):
     weights_total: float | None
 
 
-class CautionFigures(_Part, frozen=True):
+class CautionFigures(Part, frozen=True):
     """Why a figure may mislead; what the public may read is empty if that is nothing."""
 
     kind: str
@@ -45,7 +43,7 @@ class CautionFigures(_Part, frozen=True):
     public_text: str
 
 
-class RiskFigures(_Part, frozen=True):
+class RiskFigures(Part, frozen=True):
     """A risk measure: correct matches to expect among the sample uniques.
 
     A count that is too small to be shown is None.
@@ -64,7 +62,7 @@ class RiskFigures(_Part, frozen=True):
     cell_sizes: tuple[int, ...] = ()  # records in cells of 1, 2, 3, 4, and 5 or more
 
 
-class IntruderFigures(_Part, frozen=True):
+class IntruderFigures(Part, frozen=True):
     """The risk from an intruder who matches exactly, and from one who knows the method."""
 
     exact_match: RiskFigures
@@ -80,7 +78,7 @@ class IntruderFigures(_Part, frozen=True):
         return self.exact_match.total == self.informed.total
 
 
-class OtherMeasure(_Part, frozen=True):
+class OtherMeasure(Part, frozen=True):
     """The same risk by another equation of the paper."""
 
     equation: str
@@ -88,43 +86,7 @@ class OtherMeasure(_Part, frozen=True):
     total: float
 
 
-class ModelStep(_Part, frozen=True):
-    """A model on the path of the search."""
-
-    added: str
-    parameters: int
-    z1: float | None
-    z2: float | None
-    tau1: float | None
-    tau2: float | None
-
-
-class TermGain(_Part, frozen=True):
-    """A term of an empirical-Bayes model, and its gain in log likelihood."""
-
-    term: str
-    gain: float
-
-
-class ModelFigures(_Part, frozen=True):
-    """The log-linear model that the estimate rests on.
-
-    `kind` is its name. `gains` are the terms of an empirical-Bayes model that gained most; `path`
-    are the models that the search went through, or the score path beside an empirical-Bayes model.
-    """
-
-    kind: str
-    summary: str
-    terms: tuple[str, ...]
-    z1: float | None
-    z2: float | None
-    tau1: float
-    tau2: float
-    gains: tuple[TermGain, ...]
-    path: tuple[ModelStep, ...]
-
-
-class WithoutKey(_Part, frozen=True):
+class WithoutKey(Part, frozen=True):
     """The risk when one key is not known."""
 
     key: str
@@ -133,7 +95,7 @@ class WithoutKey(_Part, frozen=True):
     unprotected: float | None
 
 
-class Band(_Part, frozen=True):
+class Band(Part, frozen=True):
     """How many sample uniques have a risk in a band."""
 
     low: float
@@ -141,7 +103,7 @@ class Band(_Part, frozen=True):
     uniques: int
 
 
-class HouseholdFigures(_Part, frozen=True):
+class HouseholdFigures(Part, frozen=True):
     """Households that an intruder who knows all members is expected to match correctly.
 
     The `total` is exact, and None where the population's households are not known: then it is
@@ -157,7 +119,7 @@ class HouseholdFigures(_Part, frozen=True):
     total: float | None = None
 
 
-class ScenarioFigures(_Part, frozen=True):
+class ScenarioFigures(Part, frozen=True):
     """The risk when an intruder knows some keys.
 
     `intruder` is the one who decides, `unprotected` the risk before protection. `drivers` are the keys that carry most of the risk, `better_without` those that an intruder
@@ -191,7 +153,7 @@ class ScenarioFigures(_Part, frozen=True):
         return None if self.unprotected is None else self.unprotected.of(self.intruder)
 
 
-class TargetFigures(_Part, frozen=True):
+class TargetFigures(Part, frozen=True):
     """The target of risk, and whether it is met in every scenario.
 
     `allowed` is how many correct matches it allows in the worst scenario, or which risk of a
@@ -209,7 +171,7 @@ class TargetFigures(_Part, frozen=True):
     allowed: float | None
 
 
-class LossFigures(_Part, frozen=True):
+class LossFigures(Part, frozen=True):
     """The information loss of a two-way table."""
 
     title: str
@@ -221,7 +183,7 @@ class LossFigures(_Part, frozen=True):
     bvr: dict[str, float | None]
 
 
-class PairFigures(_Part, frozen=True):
+class PairFigures(Part, frozen=True):
     """The RAAD of the table of two keys."""
 
     rows: str
@@ -229,7 +191,7 @@ class PairFigures(_Part, frozen=True):
     raad: float
 
 
-class MarginFigures(_Part, frozen=True):
+class MarginFigures(Part, frozen=True):
     """A key, the share of records that were changed in it, and how far its counts moved."""
 
     key: str
@@ -238,7 +200,7 @@ class MarginFigures(_Part, frozen=True):
     hellinger: float
 
 
-class StepFigures(_Part, frozen=True):
+class StepFigures(Part, frozen=True):
     """A step and the share of its records that was asked for, expected and changed.
 
     `pattern` says what it did; where it has {share}, the share is filled in. `term` is what a
@@ -255,7 +217,7 @@ class StepFigures(_Part, frozen=True):
     note: str = ""  # whom it reached, for the agency
 
 
-class GroupFigures(_Part, frozen=True):
+class GroupFigures(Part, frozen=True):
     """The records of a step that share a rate, and the share of them that was changed."""
 
     step: str
@@ -266,7 +228,7 @@ class GroupFigures(_Part, frozen=True):
     changed: float
 
 
-class Option(_Part, frozen=True):
+class Option(Part, frozen=True):
     """A release on the risk-utility map: `risk` is that of exact matching, beside the informed one."""
 
     label: str
@@ -286,7 +248,7 @@ class Option(_Part, frozen=True):
     informed_frontier: bool
 
 
-class LayerFigures(_Part, frozen=True):
+class LayerFigures(Part, frozen=True):
     """The release that loses least when a target is read in one way; None where none meets it."""
 
     intruder: str
@@ -296,7 +258,7 @@ class LayerFigures(_Part, frozen=True):
     loss: float | None
 
 
-class MapFigures(_Part, frozen=True):
+class MapFigures(Part, frozen=True):
     """The releases compared, and the frontier of each intruder: those that none beats.
 
     A frontier runs from least loss to least risk; `frontier` is that of the intruder who decides.
@@ -320,7 +282,7 @@ class MapFigures(_Part, frozen=True):
         return self.frontiers[self.intruder]
 
 
-class Figures(_Part, frozen=True):
+class Figures(Part, frozen=True):
     """All of `assessment.json`: the record-free form of an assessment.
 
     `rounded_to` is None where the figures are exact. Else counts are multiples of it, and those
@@ -389,7 +351,7 @@ class Figures(_Part, frozen=True):
         return next((one.title for one in self.keys if one.name == key), key)
 
 
-class Comparison(_Part, frozen=True):
+class Comparison(Part, frozen=True):
     """All of `comparison.json`."""
 
     schema_version: int

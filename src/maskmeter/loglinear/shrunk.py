@@ -52,11 +52,11 @@ class ShrunkLogLinear(CellModel):
         """Return the model of a file, without warnings."""
         check_records(data)
         observed = Observed.of(data)
-        return cls.fitted(data, observed, observed, observed.unsampled)
+        return cls.fitted(data, observed, sampled=observed, unsampled=observed.unsampled)
 
     @classmethod
     def fitted(
-        cls, data: Microdata, observed: Observed, sampled: Margins, unsampled: Margins | None
+        cls, data: Microdata, observed: Observed, *, sampled: Margins, unsampled: Margins | None
     ) -> Self:
         """Return the model of a file by the margins of its records and of the unsampled units."""
         space, shrinkage = data.space, Shrinkage.of(sampled)

@@ -44,8 +44,8 @@ def unmixed(model: ShrunkLogLinear, mechanism: Mechanism) -> ShrunkLogLinear:
     return ShrunkLogLinear.fitted(
         model.data,
         table,
-        TrueMargins(table, mechanism, codes),
-        None if rest is None else TrueMargins(rest, mechanism, codes),
+        sampled=TrueMargins(table, mechanism, codes),
+        unsampled=None if rest is None else TrueMargins(rest, mechanism, codes),
     )
 
 
