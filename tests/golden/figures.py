@@ -152,7 +152,7 @@ def golden(name: str) -> dict[str, Any]:
     """Return the figures of a world."""
     world = WORLDS[name]()
     with without_warnings():
-        model = mm.search_loglinear(world.sample)
+        model = mm.shrink_loglinear(world.sample)
         return {
             "unprotected": _risks(world, world.sample, model),
             "releases": {label: _release(world, label, model) for label in world.steps},
@@ -164,11 +164,13 @@ def _risks(world: World, data: Any, model: Any) -> dict[str, Any]:
     exact = mm.exact_risk(data, world.population)
     estimate = mm.estimate_risk(data, model)
     informed = mm.estimate_risk(data, model, intruder="informed")
+    searched = mm.estimate_risk(data, "score-path")
     return {
         "uniques": exact.uniques,
         "exact": exact.total,
         "estimate": estimate.total,
         "interval": list(estimate.interval),
+        "score path": [searched.total, *searched.interval],
         "informed": mm.exact_risk(data, world.population, intruder="informed").total,
         "informed estimate": informed.total,
         "informed interval": list(informed.interval),
@@ -196,7 +198,7 @@ def _release(world: World, label: str, model: Any) -> dict[str, Any]:
 
 
 def _found(world: World, model: Any) -> dict[str, Any]:
-    exact = world.sample.weights is not None  # no model fits this sample: z2 is 23
+    exact = world.sample.weights is not None
     found = mm.find_release(
         world.sample,
         family=world.family,

@@ -53,11 +53,11 @@ def shrunk_margins(
     `S = 1.96 sqrt(v1 + v2 + vB/16 + (0.015 tau2)^2)` on both sides. Where B2 is positive it often
     exaggerates: the lower end falls by `w B2`, `w = 1/(1 + vB/(0.04 tau2)^2)`. Where it is negative
     the model spreads people too thinly over cells in which there are none. Their own risk is then
-    understated, by about as much as B2 says: the upper end is raised by all of it. Records that were
-    moved into such cells count for too much: the lower end falls by the share `moved` of B2. Where
-    the truth is not held, what was moved is itself estimated: the lower end falls by all of B2, and
-    `(0.1 moved tau2)^2` is added in S; where weights differ, `(0.06 tau2)^2 (1 - 1/d)`, with d their
-    design effect.
+    understated, by about as much as B2 says if it is more than noise: the upper end rises by
+    `u B2`, `u = z2^4/(1 + z2^4)`. Records that were moved into such cells count for too much: the
+    lower end falls by the share `moved` of that. Where the truth is not held, what was moved is
+    itself estimated: the lower end falls by all of it, and `(0.1 moved tau2)^2` is added in S; where
+    weights differ, `(0.06 tau2)^2 (1 - 1/d)`, with d their design effect.
     """
     tau2, good = model.tau2, model.goodness
     if not good.b2_variance:  # everybody is in the file
@@ -68,7 +68,7 @@ def shrunk_margins(
     half = Z * sqrt(_shrunk_variances(model) + good.b2_variance / 16 + always * tau2**2)
     trust = (_TRUSTED * tau2) ** 2
     over = max(good.b2, 0.0) * trust / (trust + good.b2_variance)
-    under = max(-good.b2, 0.0)
+    under = max(-good.b2, 0.0) * good.z2**4 / (1 + good.z2**4)
     return over + (moved if truth_held else 1.0) * under + half, under + half
 
 
