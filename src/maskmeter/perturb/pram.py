@@ -268,7 +268,7 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         if len(data) < 2:
             raise PerturbationError(f"{self.label!r} needs at least two records.")
         plans = [self._plan(data, names) for names in self.targets]
-        mechanism = Misclassification({plan.names: plan.declared for plan in plans}).on(data)
+        mechanism = self._mechanism(plans, data)
         codes = mechanism.draw(data.codes, rng=seed, label=self.label)
         several = len(plans) > 1
         rates = tuple(
@@ -289,7 +289,12 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         Mechanism(sex)
         """
         plans = [self._plan(table, names) for names in self.targets]
-        return Misclassification({plan.names: plan.declared for plan in plans}).on(table)
+        return self._mechanism(plans, table)
+
+    def _mechanism(self, plans: list[_Plan], data: Microdata | KeyTable) -> Mechanism:
+        """Return the misclassification by some matrices; invariant ones are fitted to the counts."""
+        made = Misclassification({plan.names: plan.declared for plan in plans}).on(data)
+        return made.fitted_to_counts() if self.invariant else made
 
     def _plan(self, data: Microdata | KeyTable, names: Crossed) -> _Plan:
         """Return the matrix of each stratum for one key, or one combination of keys."""

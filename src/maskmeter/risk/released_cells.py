@@ -34,6 +34,7 @@ from maskmeter.risk.gathered import Gathered, without_gathered
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, InclusionBy, Intruder
 from maskmeter.risk.margins import known_margin, margin_effect
 from maskmeter.risk.sight import Sight
+from maskmeter.risk.told_counts import told_by_model
 from maskmeter.types import Array, Integers
 
 Method = Literal["expected", "paper", "em"]
@@ -189,8 +190,11 @@ class ReleasedCells:
         grid, codes = self.grid, self._grid_codes
         pi = self.fitted.inclusion(codes)
         lam = population_mean(means.at(codes), pi, self.fitted)
-        recorded = self.pi if self.sampled_by == "recorded" else None
-        return Sources(grid, self._counts, grid.table(lam), grid.table(pi), recorded)
+        known = self._counts, grid.table(lam), grid.table(pi)
+        if self.sampled_by == "recorded":
+            return Sources(grid, *known, recorded=self.pi)
+        told = told_by_model(grid.mechanism, means, self.sight.recorded)
+        return Sources(grid, *known, told=grid.table(told.given(codes, pi)))
 
     @cached_property
     def _counts(self) -> Array:
