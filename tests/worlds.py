@@ -9,6 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 from hypothesis import strategies as st
 
 import maskmeter as mm
@@ -111,8 +112,8 @@ def errors(draw, sizes):
 
 
 @st.composite
-def worlds(draw, *, most_units=6):
-    sizes = tuple(draw(st.lists(st.integers(2, 3), min_size=1, max_size=4)))
+def worlds(draw, *, most_units=6, most_keys=4):
+    sizes = tuple(draw(st.lists(st.integers(2, 3), min_size=1, max_size=most_keys)))
     found, stratum_keys = draw(errors(sizes))
     pi_key = draw(st.integers(0, len(sizes) - 1))
     if draw(st.booleans()):
@@ -130,6 +131,70 @@ def successions(draw, *, changes=2, most_units=5):
     first = draw(worlds(most_units=most_units))
     others = (draw(errors(first.sizes)) for _ in range(changes - 1))
     return [first, *(replace(first, matrices=P, stratum_keys=by) for P, by in others)]
+
+
+@dataclass
+class HouseholdWorld(World):
+    """A population of a few households, `homes`, whose members' fractions agree."""
+
+    homes: list[tuple[tuple[int, ...], ...]]
+
+    @property
+    def households(self) -> mm.HouseholdTable:
+        return mm.HouseholdTable.of(self.space, np.array(self.units), place=_places(self.homes))
+
+    def include_home(self, home: tuple[tuple[int, ...], ...]) -> Fraction:
+        return self.include(home[0])
+
+    @property
+    def released(self) -> list[tuple[tuple[int, ...], ...]]:
+        """Joint keys of seen categories that a household may be released as, the first thirty."""
+        seen = set(self.cells)
+        ways = {
+            tuple(sorted(outcome))
+            for home in self.homes
+            for outcome in product(*(self._reached(member) & seen for member in home))
+        }
+        return sorted(ways)[:30]
+
+    def _reached(self, member: tuple[int, ...]) -> set[tuple[int, ...]]:
+        return {cell for cell, chance in self.misclassify(member).items() if chance}
+
+    @property
+    def file(self) -> mm.Microdata:
+        """A file with one household of each of these joint keys: all are unique."""
+        released = self.released
+        members = [member for home in released for member in home]
+        columns = {
+            key.name: [key.categories[member[c]] for member in members]
+            for c, key in enumerate(self.space.keys)
+        }
+        frame = pl.DataFrame({**columns, "hid": _places(released)})
+        return mm.read(frame, keys=self.space, fraction=self.sample.fraction)
+
+
+def _places(homes):
+    return np.repeat(np.arange(len(homes)), [len(home) for home in homes])
+
+
+@st.composite
+def household_worlds(draw, *, most_homes=4, most_members=3):
+    """Worlds of households; where fractions differ, members share the category that tells."""
+    one = draw(worlds(most_units=1, most_keys=2))
+    cell = st.tuples(*(st.integers(0, size - 1) for size in one.sizes))
+    homes = draw(
+        st.lists(
+            st.lists(cell, min_size=1, max_size=most_members).map(tuple),
+            min_size=1,
+            max_size=most_homes,
+        )
+    )
+    if len(set(one.pi)) > 1:
+        c = one.pi_key
+        homes = [tuple((*m[:c], home[0][c], *m[c + 1 :]) for m in home) for home in homes]
+    units = [member for home in homes for member in home]
+    told = (one.sizes, one.matrices, one.stratum_keys, one.pi_key, one.pi)
+    return HouseholdWorld(*told, units, homes)
 
 
 FILE_SIZES = {"lad": 4, "ward": 2, "sex": 2, "age": 3}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import nbinom
 
 import maskmeter as mm
+from chance.test_shared import estimates
 from checks.worlds_of import gathered
 from laws.test_expected import (
     by_enumeration,
@@ -161,6 +162,15 @@ def expectation():
     found = np.array(gathered(deviations, matrices, counts, means, fractions, phis, examples=40))
     matched, informed = found.max(axis=0)
     return {"largest": matched, "informed": informed, "cells": len(found)}
+
+
+def shared():
+    """Return how far estimates of shared cells are off at most, with the factor and without."""
+    found = {}
+    for fraction in (0.05, 0.5):
+        right, wrong = 100 * np.abs(list(estimates(fraction, 2010))).max(axis=0)
+        found |= {f"right{100 * fraction:.0f}": right, f"wrong{100 * fraction:.0f}": wrong}
+    return found
 
 
 def drawn_goodness():

@@ -9,7 +9,9 @@ import maskmeter as mm
 import oracle
 from chance.test_census import average_of
 from chance.test_estimates import DESIGNS
+from chance.test_shared import matches
 from checks.worlds_of import census, census_samples, gathered
+from laws.test_exact_risk import shared_by_definition
 from maskmeter.mechanism import Inclusion, rivals
 from worlds import worlds
 
@@ -28,6 +30,27 @@ def enumeration(sampled_by="recorded", examples=400):
 
     found = gathered(deviations, worlds(), examples=examples)
     return {"largest": max(found), "cells": len(found)}
+
+
+def shared():
+    """Return how far R(m) is from a count of every pattern, for each number of records and intruder."""
+
+    def deviations(world):
+        for found, wanted in shared_by_definition(world, "true"):
+            yield np.abs(np.subtract(found, wanted)).max()
+
+    found = gathered(deviations, worlds(), examples=200)
+    return {"largest": max(found), "cells": len(found)}
+
+
+def shared_counted():
+    """Return how far R(m), and (2.4) at most 1/m, are from matches counted in shared cells."""
+    found = {}
+    for fraction in (0.05, 0.5):
+        counted, right, wrong = matches(fraction, 2010).sum(axis=1)
+        percent = f"{100 * fraction:.0f}"
+        found |= {f"right{percent}": right / counted, f"wrong{percent}": wrong / counted}
+    return {name: 100 * (one - 1) for name, one in found.items()}
 
 
 def _release(world):

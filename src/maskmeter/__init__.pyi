@@ -1,4 +1,6 @@
 # The public names and where each lives; __init__.py fetches them when they are first used.
+from maskmeter.data.households import HouseholdTable as HouseholdTable
+from maskmeter.data.households import count_households as count_households
 from maskmeter.data.keys import Key as Key
 from maskmeter.data.keys import KeySpace as KeySpace
 from maskmeter.data.microdata import Microdata as Microdata
@@ -16,8 +18,10 @@ from maskmeter.evidence import report as report
 from maskmeter.loglinear import Goodness as Goodness
 from maskmeter.loglinear import LogLinear as LogLinear
 from maskmeter.loglinear import LogLinearSearch as LogLinearSearch
+from maskmeter.loglinear import ShrunkLogLinear as ShrunkLogLinear
 from maskmeter.loglinear import fit_loglinear as fit_loglinear
 from maskmeter.loglinear import search_loglinear as search_loglinear
+from maskmeter.loglinear import shrink_loglinear as shrink_loglinear
 from maskmeter.loss import Loss as Loss
 from maskmeter.loss import Losses as Losses
 from maskmeter.loss import RegressionLoss as RegressionLoss
@@ -40,6 +44,7 @@ from maskmeter.perturb import correct_counts as correct_counts
 from maskmeter.perturb import design_pram as design_pram
 from maskmeter.perturb import protect as protect
 from maskmeter.risk import EstimatedRisk as EstimatedRisk
+from maskmeter.risk import HouseholdRisk as HouseholdRisk
 from maskmeter.risk import Linkage as Linkage
 from maskmeter.risk import LinkageTrial as LinkageTrial
 from maskmeter.risk import Risk as Risk
@@ -48,6 +53,7 @@ from maskmeter.risk import approximate_risk as approximate_risk
 from maskmeter.risk import correctly_classified_risk as correctly_classified_risk
 from maskmeter.risk import estimate_risk as estimate_risk
 from maskmeter.risk import exact_risk as exact_risk
+from maskmeter.risk import household_risk as household_risk
 from maskmeter.risk import in_sample_risk as in_sample_risk
 from maskmeter.risk import linkage_probability as linkage_probability
 from maskmeter.risk import linkage_trial as linkage_trial

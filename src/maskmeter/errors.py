@@ -175,6 +175,10 @@ class PopulationMismatchWarning(MaskmeterWarning):
     """Some cells hold more records of the sample than units of the population."""
 
 
+class LargeHouseholdWarning(MaskmeterWarning):
+    """Some households are too large to measure, and count with the most that their risk can be."""
+
+
 class RateWarning(MaskmeterWarning):
     """Fewer records could be changed than the rate asks for."""
 
@@ -221,6 +225,10 @@ class WeakFitWarning(ModelWarning):
 
 class UnfitModelWarning(ModelWarning):
     """The log-linear model does not describe the file, so that no estimate of its risk holds."""
+
+
+class FewRecordsWarning(ModelWarning):
+    """The file has too few records for the model to show all dependence between keys."""
 
 
 class FewUniquesWarning(ModelWarning):

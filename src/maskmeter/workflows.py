@@ -244,6 +244,7 @@ def _assessed(
         measure=task.plan.loss.measure,
         target=task.target,
         household=task.plan.data.household,
+        households=task.households,
         progress=progress,
     )
 

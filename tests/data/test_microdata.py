@@ -45,7 +45,7 @@ def test_csv_columns_are_text_and_parquet_columns_keep_their_type(tmp_path):
     PEOPLE.write_csv(tmp_path / "people.csv")
     PEOPLE.write_parquet(tmp_path / "people.parquet")
 
-    assert mm.read(tmp_path / "people.csv", keys=["age"]).space["age"].categories == ("10", "2")
+    assert mm.read(tmp_path / "people.csv", keys=["age"]).space["age"].categories == ("2", "10")
     assert mm.read(str(tmp_path / "people.parquet"), keys=["age"]).space["age"].categories == (
         2,
         10,

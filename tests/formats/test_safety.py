@@ -239,6 +239,16 @@ def test_writing_records_sorted_by_a_changed_key_warns(ending, tmp_path):
     sample.write(tmp_path / f"d{ending}")
 
 
+@pytest.mark.parametrize("order", [int, str], ids=["as numbers", "as text"])
+def test_records_sorted_by_numbers_of_a_csv_are_warned_of(order, tmp_path):
+    ages = sorted(map(str, [*range(5, 15)] * 6), key=order)
+    pl.DataFrame({"age": ages, "sex": ["f", "m"] * 30}).write_csv(tmp_path / "a.csv")
+    release = mm.Swap("age", 0.2).apply(mm.read(tmp_path / "a.csv", keys=["age", "sex"]), rng=1)
+
+    with pytest.warns(mm.MaskmeterWarning, match="sorted by 'age'.*Shuffle"):
+        release.write(tmp_path / "b.csv")
+
+
 def test_sorted_records_of_which_some_are_left_out_are_warned_of(tmp_path):
     frame = pl.DataFrame({"area": sorted(list("abc") * 20), "sex": ["f", "m"] * 30})
     sample = mm.read(frame, keys=["area", "sex"], fraction=0.1)

@@ -103,6 +103,23 @@ def test_accuracies_in_the_guide_agree_with_the_validation_figures():
     ) in measures
 
 
+def test_accuracies_of_shared_cells_agree_with_the_validation_figures():
+    """If this fails: update these sentences from docs/validation_figures.json."""
+    figures = json.loads((DOCS / "validation_figures.json").read_text(encoding="utf-8"))
+    counted, error = (
+        figures[name]["values"] for name in ("known.shared_counted", "estimated.shared")
+    )
+
+    assert (
+        f"is {counted['wrong5']:.0f} % too high for cells of two to four records at a sampling"
+        f" fraction of 5 %, and {counted['wrong50']:.0f} % at 50 %"
+    ) in (DOCS / "measures.md").read_text(encoding="utf-8")
+    assert (
+        f"off by {error['right5']:.1f} % at most at a sampling fraction of 5 % and"
+        f" {error['right50']:.1f} % at 50 %"
+    ) in (DOCS / "tour.md").read_text(encoding="utf-8")
+
+
 COUNT = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w%])")
 GUIDE = ("start", "keys", "measures", "methods", "defending")
 

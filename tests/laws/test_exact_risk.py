@@ -16,6 +16,8 @@ import oracle
 from maskmeter.errors import without_warnings
 from maskmeter.mechanism import Inclusion, grid, moved_in, pairs, rivals
 from maskmeter.mechanism.rivals import largest_move
+from maskmeter.risk.shared import shared_risks
+from maskmeter.risk.view import View
 from worlds import worlds
 
 WAYS = ["as it likes", "in tiny blocks of pairs", "target by target", "along the axes"]
@@ -56,6 +58,79 @@ def test_exact_and_informed_risk_equal_enumeration_of_the_definition(world, how,
         assert found == pytest.approx(wanted or 0.0, abs=1e-12, rel=1e-12)
         wanted = oracle.informed_risk(cell, world.units, **told)
         assert best == pytest.approx(wanted, abs=1e-12, rel=1e-12)
+
+
+def shared_by_definition(world, sampled_by, how="as it likes"):
+    """Yield R(m) of every cell and number of records that may be there, beside its definition.
+
+    Both intruders: what is found, and what the enumeration says.
+    """
+    options = {"counts": world.population, "errors": world.errors, "sampled_by": sampled_by}
+    uniques = View.of(world.sample, **options).uniques
+    assume(uniques.mechanism.factors)
+    told = {"misclassify": world.misclassify, "include": world.include, "sampled_by": sampled_by}
+    for records in range(1, len(world.units) + 1):
+        held, here = np.full(len(world.cells), float(records)), told | {"records": records}
+        with working(how):
+            matched, informed = (
+                np.concatenate(list(shared_risks(uniques, held, informed=one)))
+                for one in (False, True)
+            )
+        for cell, *found in zip(world.cells, matched, informed, strict=True):
+            if sum(oracle.among(cell, world.units, **here)):
+                risk = oracle.identification_risk(cell, world.units, **here) or 0.0
+                yield found, [risk, oracle.informed_risk(cell, world.units, **here)]
+            else:
+                assert 0 <= found[0] <= found[1] <= 1 / records
+
+
+@pytest.mark.parametrize(
+    ("how", "sampled_by"),
+    [(WAYS[0], "true"), (WAYS[0], "recorded"), *((h, "true") for h in WAYS[1:3])],
+)
+@settings(max_examples=200)
+@given(world=worlds())
+def test_risk_of_records_that_share_a_cell_equals_enumeration(world, how, sampled_by):
+    for found, wanted in shared_by_definition(world, sampled_by, how):
+        assert found == pytest.approx(wanted, abs=1e-12)
+
+
+@settings(max_examples=300)
+@given(worlds(most_units=12), st.integers(2, 8))
+def test_more_records_in_a_cell_never_raise_the_risk_of_the_likeliest_person(world, records):
+    """Which is why few shared cells need be gone through for the largest risk."""
+    uniques = View.of(world.sample, counts=world.population, errors=world.errors).uniques
+    assume(uniques.mechanism.factors)
+    before, after = (
+        np.concatenate(list(shared_risks(uniques, np.full(len(uniques.cells), m), informed=True)))
+        for m in (records - 1.0, float(records))
+    )
+
+    assert np.all(after <= before + 1e-12)
+
+
+@settings(max_examples=200)
+@given(worlds(), st.data())
+def test_the_largest_risk_of_a_record_counts_those_that_share_a_cell(world, data):
+    """Each cell holds one to four records, if the population could leave so many there."""
+    told = {"misclassify": world.misclassify, "include": world.include}
+    held, wanted = [], []
+    for cell in world.cells:
+        records = data.draw(st.integers(1, 4))
+        here = told | {"records": records}
+        if sum(oracle.among(cell, world.units, **here)):
+            held += [cell] * records
+            matched = oracle.identification_risk(cell, world.units, **here) or 0.0
+            wanted.append((matched, oracle.informed_risk(cell, world.units, **here)))
+    assume(held)
+    sample = mm.Microdata(world.space, np.array(held), fraction=world.sample.fraction)
+    errors = {"misclassification": world.errors}
+    found = [
+        mm.exact_risk(sample, world.population, intruder=one, **errors).largest
+        for one in ("exact-match", "informed")
+    ]
+
+    assert found == pytest.approx(np.max(wanted, axis=0), abs=1e-12)
 
 
 @settings(max_examples=300)

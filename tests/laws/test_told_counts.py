@@ -222,7 +222,7 @@ def test_a_model_with_the_counts_in_it_tells_nothing_new():
     assert true == pytest.approx(recorded, rel=1e-6)
     model, (true, recorded) = estimates("independence")
     assert true != pytest.approx(recorded, rel=1e-3)
-    told = told_by_model(release.mechanism, model.means, sample)
+    told = told_by_model(release.mechanism, model.population, sample)
     n = np.bincount(sample.codes[:, 0] * 2 + sample.codes[:, 1], minlength=6).reshape(3, 2)
     lam = np.outer(n.sum(axis=1), n.sum(axis=0)) / n.sum() / 0.5
     cells = np.array([[lad, sex, 0] for lad in range(3) for sex in range(2)])

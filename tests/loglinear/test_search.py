@@ -31,7 +31,7 @@ def sample_of(pairs, *, seed, size=8000, strength=0.9, space=SPACE, fraction=0.0
     )
 
 
-@pytest.mark.parametrize("method", ["score", "forward"])
+@pytest.mark.parametrize("method", ["score-path", "forward"])
 def test_the_interactions_of_the_population_are_found(method):
     sample = sample_of([(0, 1), (2, 3)], seed=1)
     found = mm.search_loglinear(sample, method=method)
@@ -161,7 +161,7 @@ def test_searching_twice_gives_the_same_result():
 
 def test_progress_is_called_with_every_step():
     seen = []
-    for method in ("score", "forward"):
+    for method in ("score-path", "forward"):
         seen.clear()
         found = mm.search_loglinear(
             sample_of([(0, 1)], seed=7),
@@ -179,7 +179,7 @@ def test_a_search_has_a_frame_a_summary_and_a_chart():
         "added", "parameters", "deviance", "bic", "z1", "z2", "tau1", "tau2",
     ]  # fmt: skip
     assert len(frame) == len(found.path)
-    assert "Score search over" in found.summary()
+    assert "Score path over" in found.summary()
     assert "key0:key1" in repr(found)
     chart = found.plot().to_dict()
     assert len(chart["vconcat"]) == 2
@@ -255,7 +255,7 @@ def test_a_search_that_reaches_its_limit_of_terms_says_so():
     assert not [one for one in caught if "most_terms" in str(one.message)]
 
 
-@pytest.mark.parametrize("method", ["score", "forward"])
+@pytest.mark.parametrize("method", ["score-path", "forward"])
 def test_a_finished_search_does_not_mention_stopping(method):
     found = mm.search_loglinear(sample_of([(0, 1)], seed=3), method=method)
 

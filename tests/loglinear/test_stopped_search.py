@@ -47,7 +47,7 @@ def test_only_the_internal_report_says_why_the_search_stopped(
     limited(monkeypatch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mm.MaskmeterWarning)
-        mm.report(mm.assess(sample), tmp_path / "pack")
+        mm.report(mm.assess(sample, model="score-path"), tmp_path / "pack")
 
     internal, public = (
         html.unescape((tmp_path / "pack" / f"{name}.html").read_text(encoding="utf-8"))

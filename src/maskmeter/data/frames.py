@@ -17,6 +17,7 @@ from polars.exceptions import PanicException
 
 from maskmeter.checks import check_distinct
 from maskmeter.data.keys import Codes, Key, KeySpace, names_in
+from maskmeter.data.ordering import sorted_values
 from maskmeter.errors import (
     CategoryError,
     InputError,
@@ -218,11 +219,21 @@ def _encode_values(name: str, values: list[Any]) -> Column:
         raise InputError(f"Column {name!r} must hold text, numbers, dates or booleans, not lists.")
     categories = list(dict.fromkeys(values))
     try:
-        categories.sort(key=lambda value: (value is None, value))
+        present = sorted_values(value for value in categories if value is not None)
+        categories = [*present, None] if None in categories else present
     except TypeError:  # numbers and texts in one column, say
         categories.sort(key=str)
     place = {value: code for code, value in enumerate(categories)}
     return Column(tuple(categories), np.array([place[value] for value in values], dtype=np.int64))
+
+
+def check_grouped(name: str, *, missing: int, records: int) -> None:
+    """Raise if some records have no value in a column that tells groups apart, such as households."""
+    if missing:
+        raise InputError(
+            f"{missing:,} of {counted(records, 'record')} {plural(missing, 'has', 'have')} no value"
+            f" for {name!r}. Recode or drop {plural(missing, 'it', 'them')} first."
+        )
 
 
 def distinct(column: nw.Series[Any]) -> float:
@@ -349,7 +360,7 @@ def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArra
 def _sorted(values: list[Any], name: str, nested: str) -> list[Hashable]:
     distinct = careful(lambda: list(dict.fromkeys(values)), nested)  # 0.0 and -0.0 are one value
     try:
-        return sorted(distinct)
+        return sorted_values(distinct)
     except TypeError:
         kinds = ", ".join(sorted({type(value).__name__ for value in values}))
         raise CategoryError(

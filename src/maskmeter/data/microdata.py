@@ -19,6 +19,7 @@ from maskmeter.data.frames import (
     Column,
     FrameKind,
     as_kind,
+    check_grouped,
     decode,
     new_frame,
     without_unused,
@@ -243,11 +244,7 @@ class Microdata(InCells):
         column = self._in_source(self.source, name)
         absent = [value is None or value != value for value in column.categories]  # noqa: PLR0124 - NaN
         missing = int(np.array(absent)[column.codes].sum())
-        if missing:
-            raise InputError(
-                f"{missing:,} of {counted(len(self), 'record')} {plural(missing, 'has', 'have')} no value"
-                f" for {name!r}. Recode or drop {plural(missing, 'it', 'them')} first."
-            )
+        check_grouped(name, missing=missing, records=len(self))
         _, first, number = np.unique(column.codes, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[number]
 

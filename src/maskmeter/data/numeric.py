@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from maskmeter.errors import ColumnNotFoundError, InputError, WeightError
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.format import Header
-from maskmeter.formats.numbers import numbers_in
+from maskmeter.formats.numbers import decimal_mark, numbers_in
 from maskmeter.plurals import counted, plural
 
 
@@ -77,12 +77,10 @@ def _decimal(text: pl.Series, name: str, dialect: Dialect) -> str:
     """Return the decimal mark of numbers; where a comma may also part thousands, it is asked for."""
     if dialect.decimal is not None:
         return dialect.decimal
-    commas = text.filter(text.str.contains(",", literal=True))
-    if not len(commas) or text.str.contains(".", literal=True).any():
-        return "."
-    if commas.str.contains(r"^[+-]?\d{1,3}(,\d{3})+$").all():
+    mark = decimal_mark(text)
+    if mark is None:
         raise InputError(
             f"Cannot tell whether commas in {name!r} separate thousands or are decimal marks. Give"
             ' decimal="," if they are decimal marks; otherwise remove them from the file.'
         )
-    return ","
+    return mark

@@ -29,8 +29,9 @@ def read(
     """Return the records of a file or a frame, with their keys as category codes.
 
     Categories stand in their declared order where the column has one (a Polars Enum, an ordered
-    pandas Categorical), else sorted by value. A CSV holds text: "10" comes before "2" there, and
-    an empty field is missing. Codes of SPSS and Stata files stay codes, whatever their labels.
+    pandas Categorical), else sorted by value. Texts that all stand for numbers or bands, such as
+    "2" and "10" or "5-9" and "85+", are sorted as these. A CSV holds text, in which an empty field
+    is missing. Codes of SPSS and Stata files stay codes, whatever their labels.
 
     Parameters
     ----------

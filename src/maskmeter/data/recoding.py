@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
+from maskmeter.data.households import HouseholdTable
 from maskmeter.data.keys import Key, KeySpace, combined
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, by_cell, mapped
 from maskmeter.types import Integers
+
+Counts = TypeVar("Counts", KeyTable, HouseholdTable)  # of people, or of households
 
 
 def with_key(space: KeySpace, key: Key) -> KeySpace:
@@ -64,12 +68,12 @@ def _grouped_fraction(fraction: By[float], data: Microdata, key: Key, group: Int
     return by_cell(coarse, every, share.tolist(), otherwise=float(pi.mean()))
 
 
-def recoded_counts(table: KeyTable, key: Key, group: Integers) -> KeyTable:
+def recoded_counts(table: Counts, key: Key, group: Integers) -> Counts:
     """Return counts by a coarser key; `group` has the new code of each old one."""
     position = table.space.index(key.name)
     codes = table.codes.astype(np.int64)
     codes[:, position] = group[codes[:, position]]
-    return KeyTable.of(with_key(table.space, key), codes, counts=table.counts)
+    return table.moved(with_key(table.space, key), codes)
 
 
 def subsampled_records(data: Microdata, rows: Integers, fraction: float) -> Microdata:

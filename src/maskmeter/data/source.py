@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from maskmeter import formats
 from maskmeter.data.frames import (
@@ -259,8 +260,7 @@ def _warn_if_sorted(replacements: Sequence[Replacement], rows: Rows | None) -> N
     """
     for one in replacements:
         old = (one.before if rows is None else one.before[rows]).astype(np.int64)
-        steps = np.diff(old)
-        in_order = (steps >= 0).all() or (steps <= 0).all()
+        in_order = _rises_or_falls(old) or _rises_or_falls(_text_ranks(one.values)[old])
         if len(old) >= FEW and in_order and (old != one.codes).any():
             warnings.warn(
                 f"The records are sorted by {one.column!r}, which was perturbed: changed records are"
@@ -268,3 +268,20 @@ def _warn_if_sorted(replacements: Sequence[Replacement], rows: Rows | None) -> N
                 SortedRecordsWarning,
                 stacklevel=4,
             )
+
+
+def _rises_or_falls(numbers: NDArray[np.int64]) -> bool:
+    steps = np.diff(numbers)
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def _text_ranks(values: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Return the place of each text among the others sorted as text, as programs may sort numbers.
+
+    >>> _text_ranks(["2", "10"]).tolist(), _text_ranks([2, 10]).tolist()
+    ([1, 0], [0, 1])
+    """
+    places = list(range(len(values)))
+    if all(isinstance(value, str) for value in values):
+        places.sort(key=values.__getitem__)  # type: ignore[arg-type] # texts
+    return np.argsort(places)

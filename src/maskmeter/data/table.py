@@ -149,8 +149,7 @@ class KeyTable(InCells):
         """Return the table of some of the keys, in the order given."""
         names = self.space.chosen(names)
         columns = [self.space.index(name) for name in names]
-        table = KeyTable.of(self.space.project(names), self.codes[:, columns], counts=self.counts)
-        return replace(table, frame_kind=self.frame_kind)
+        return self.moved(self.space.project(names), self.codes[:, columns])
 
     def onto(self, space: KeySpace) -> KeyTable:
         """Return the table over the keys of `space`, in their order and with their category codes.
@@ -160,22 +159,12 @@ class KeyTable(InCells):
         table = self if self.space.names == space.names else self.project(space.names)
         if table.space == space:
             return table
-        codes = table.codes
-        recoded = np.empty(codes.shape, dtype=np.int64, order="F")
-        keys = []
-        for position, (mine, theirs) in enumerate(zip(table.space.keys, space.keys, strict=True)):
-            occupied = np.bincount(codes[:, position], minlength=mine.size) > 0
-            extra = [
-                value
-                for value, used in zip(mine.categories, occupied, strict=True)
-                if used and theirs.position(value) < 0
-            ]
-            key = Key(theirs.name, (*theirs.categories, *extra)) if extra else theirs
-            place = np.array([key.position(value) for value in mine.categories])
-            recoded[:, position] = place[codes[:, position]]
-            keys.append(key)
-        moved = KeyTable.of(KeySpace(keys), recoded, counts=table.counts)
-        return replace(moved, frame_kind=self.frame_kind)
+        return table.moved(*recoded_onto(table.codes, table.space, space))
+
+    def moved(self, space: KeySpace, codes: Codes) -> KeyTable:
+        """Return the same units in other cells of another space, by the codes of each cell there."""
+        table = KeyTable.of(space, codes, counts=self.counts)
+        return replace(table, frame_kind=self.frame_kind)
 
     def dense(self) -> NDArray[np.int64]:
         """Return all K cells as an array with an axis per key, empty cells included.
@@ -192,6 +181,31 @@ class KeyTable(InCells):
         table = np.zeros(self.space.size, dtype=np.int64)
         table[self.cells] = self.counts
         return table.reshape(self.space.sizes)
+
+
+def recoded_onto(codes: Codes, here: KeySpace, there: KeySpace) -> tuple[KeySpace, Codes]:
+    """Return codes of the keys of `here` as those of the same keys of `there`, and their space.
+
+    Occupied categories that `there` does not have are added behind its own.
+
+    >>> one, other = KeySpace([Key("age", [1, 2, 3])]), KeySpace([Key("age", [3, 4])])
+    >>> recoded_onto(np.array([[2], [0]]), one, other)[1].tolist()
+    [[0], [2]]
+    """
+    recoded = np.empty(codes.shape, dtype=np.int64, order="F")
+    keys = []
+    for position, (mine, theirs) in enumerate(zip(here.keys, there.keys, strict=True)):
+        occupied = np.bincount(codes[:, position], minlength=mine.size) > 0
+        extra = [
+            value
+            for value, used in zip(mine.categories, occupied, strict=True)
+            if used and theirs.position(value) < 0
+        ]
+        key = Key(theirs.name, (*theirs.categories, *extra)) if extra else theirs
+        place = np.array([key.position(value) for value in mine.categories])
+        recoded[:, position] = place[codes[:, position]]
+        keys.append(key)
+    return KeySpace(keys), recoded
 
 
 def count(

@@ -10,21 +10,24 @@ import polars as pl
 
 from maskmeter.checks import Progress, check_choice, check_progress, shown
 from maskmeter.data.frames import as_kind
+from maskmeter.data.households import Homes, HouseholdTable
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords
-from maskmeter.errors import Caution, InputError, MaskmeterWarning, warn
+from maskmeter.errors import InputError, warn
 from maskmeter.evidence.drawings import risk_chart
 from maskmeter.evidence.figures import figures
 from maskmeter.evidence.findings import Findings, record_frame
 from maskmeter.evidence.scenario import scenario_risk
 from maskmeter.evidence.sections import risk_table
 from maskmeter.evidence.wording import listed_figures
+from maskmeter.loglinear import DEFAULT_MODEL
 from maskmeter.loss import Loss, information_loss
 from maskmeter.page import Table
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted
 from maskmeter.risk.intruder import INFORMED, Intruder
+from maskmeter.risk.models import Model
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import Errors, Known, View, views
 from maskmeter.riskutility.assessor import (
@@ -101,6 +104,8 @@ def assess(
     measure: Measure = "worst",
     target: Target | None = None,
     household: str | None = None,
+    model: Model = DEFAULT_MODEL,
+    households: HouseholdTable | None = None,
     drop_one: bool = True,
     progress: Progress | None = None,
 ) -> Assessment:
@@ -122,6 +127,11 @@ def assess(
         How much risk is allowed, such as `mm.Target(max_share=0.05)`.
     household
         Column of household numbers, to measure the risk of households too.
+    model
+        "shrunk", "score-path" or "forward", or a fitted model, as for `mm.estimate_risk`.
+    households
+        Households of the population (`mm.count_households`): then their risk is exact, else it has
+        bounds.
     drop_one
         Whether to measure the risk without each key as well.
 
@@ -136,13 +146,15 @@ def assess(
         raise InputError(f"`target` must be an mm.Target, not {shown(target)}.")
     check_choice(measure, Measure, name="measure")
     check_progress(progress)
-    seen = views(data, known, counts=population, errors=misclassification)
+    _check_households(households, household)
+    seen = views(data, known, counts=population, errors=misclassification, model=model)
     found = assessment_of(
         seen,
         loss=loss,
         measure=measure,
         target=target,
         household=household,
+        households=households,
         drop_one=drop_one,
         progress=progress,
     )
@@ -158,18 +170,29 @@ def assessment_of(
     measure: Measure = "worst",
     target: Target | None = None,
     household: str | None = None,
+    households: HouseholdTable | None = None,
     drop_one: bool = True,
     progress: Progress | None = None,
 ) -> Assessment:
     """Return the assessment of a file as some intruders see it, without a warning."""
     release = next(iter(seen.values())).release
-    private, measured = _household(release.original, household, seen)
+    if household is not None:
+        Homes.of(release.original, household)  # refused before the work, if at all
     intruder = INFORMED if target is None else target.intruder
     found = []
     for number, (name, view) in enumerate(seen.items(), start=1):
         if progress is not None:
             progress(f"Measuring the risk: {name}", number, len(seen))
-        found.append(scenario_risk(name, view, measured, intruder=intruder, drop_one=drop_one))
+        found.append(
+            scenario_risk(
+                name,
+                view,
+                household,
+                intruder=intruder,
+                drop_one=drop_one,
+                households=households,
+            )
+        )
     if progress is not None:
         progress("Measuring the loss", 0, 0)
     several = release.protected and len(release.original.space.names) > 1
@@ -182,23 +205,20 @@ def assessment_of(
         target,
         household,
         named_tables(loss),
-        private=private,
     )
 
 
-def _household(
-    data: Microdata, column: str | None, seen: Mapping[str, View]
-) -> tuple[tuple[Caution, ...], str | None]:
-    """Return the household column if its risk can be measured, and a caution if it cannot."""
-    if column is None:
-        return (), None
-    data.column(column)  # refused before the work, if at all
-    if all(view.counts is None for view in seen.values()):
-        return (), column
-    text = (
-        "The risk of households can only be estimated: it is left out when the population is known."
-    )
-    return (Caution(MaskmeterWarning, text, ""),), None
+def _check_households(households: object, household: str | None) -> None:
+    """Raise unless the households of a population come with the column that names the file's."""
+    if households is None:
+        return
+    if not isinstance(households, HouseholdTable):
+        raise InputError(
+            "Give `households` as a table (mm.count_households), not as a"
+            f" {type(households).__name__}."
+        )
+    if household is None:
+        raise InputError("`households` needs the column of the file that names them: household=...")
 
 
 def _tables(release: Release, loss: Tables) -> tuple[Loss, ...]:

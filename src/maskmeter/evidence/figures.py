@@ -41,9 +41,12 @@ from maskmeter.evidence.schema import (
     ScenarioFigures,
     StepFigures,
     TargetFigures,
+    TermGain,
     WithoutKey,
 )
 from maskmeter.evidence.wording import NOT_ASSESSED, SHARE, verdict
+from maskmeter.loglinear import LogLinearSearch, ShrunkLogLinear
+from maskmeter.loglinear.terms import spell
 from maskmeter.loss import Loss
 from maskmeter.loss.tables import margin_frame
 from maskmeter.perturb import Release
@@ -58,6 +61,7 @@ from maskmeter.riskutility.riskmap import map_frame
 
 DRIVING = 3  # keys that are named as those that carry the risk
 HALF, FIFTH = 0.5, 0.2
+_GAINS = 8  # terms that gained most, which a report lists
 
 
 def figures(found: Findings) -> Figures:
@@ -270,19 +274,30 @@ def _scenario(one: ScenarioRisk, found: Findings) -> ScenarioFigures:
         risks=_risks(one.after),
         unprotected=None if one.before is None else _risks(one.before),
         assumptions=_assumptions(one, found.released.space.names),
-        cautions=_cautions(risk.cautions),
+        cautions=_cautions(one.cautions),
         drivers=tuple(key for key, _ in one.driving[:DRIVING]),
         without_one_key=tuple(_without(*pair) for pair in one.driving),
         better_without=tuple(_without(*pair) for pair in one.better_without),
         other_measures=tuple(OtherMeasure(name, words, m.total) for name, words, m in one.others),
         bands=tuple(Band(*row) for row in one.bands().iter_rows()),
         model=_model(risk) if isinstance(risk, EstimatedRisk) else None,
-        households=HouseholdFigures(
-            risk.household, len(risk.by_household), float(risk.by_household.sum())
-        )
-        if isinstance(risk, EstimatedRisk) and risk.household is not None
-        else None,
+        households=_households(one),
         many_keys=one.many,
+    )
+
+
+def _households(one: ScenarioRisk) -> HouseholdFigures | None:
+    known, risk = one.households, one.risk
+    if known is None:
+        return None
+    return HouseholdFigures(
+        column=known.household,
+        households=known.households,
+        matched=float(risk.by_household.sum()) if isinstance(risk, EstimatedRisk) else None,
+        uniques=known.uniques,
+        at_least=known.at_least,
+        at_most=known.at_most,
+        total=known.total,
     )
 
 
@@ -326,26 +341,38 @@ def _risk(risk: Risk) -> RiskFigures:
 
 
 def _model(risk: EstimatedRisk) -> ModelFigures:
-    search = risk.search
+    model = risk.model
     return ModelFigures(
-        search=search.method,
-        summary=search.summary(),
-        terms=tuple(search.terms),
-        z1=_finite(search.goodness.z1),
-        z2=_finite(search.goodness.z2),
+        kind=model.method,
+        summary=model.summary(),
+        terms=tuple(model.terms),
+        z1=_finite(model.goodness.z1),
+        z2=_finite(model.goodness.z2),
         tau1=risk.tau1,
         tau2=risk.tau2,
-        path=tuple(
-            ModelStep(
-                step.added,
-                step.parameters,
-                _finite(step.z1),
-                _finite(step.z2),
-                _finite(step.tau1),
-                _finite(step.tau2),
-            )
-            for step in search.path
-        ),
+        gains=_gains(model) if isinstance(model, ShrunkLogLinear) else (),
+        path=_path(model if isinstance(model, LogLinearSearch) else model.score_path),
+    )
+
+
+def _gains(model: ShrunkLogLinear) -> tuple[TermGain, ...]:
+    """Return the interactions that gained most."""
+    listed = [one for one in model.ranked if len(one.keys) > 1 and one.gain > 0]
+    return tuple(TermGain(spell(one.keys, model.data.space), one.gain) for one in listed[:_GAINS])
+
+
+def _path(search: LogLinearSearch) -> tuple[ModelStep, ...]:
+    """Return the models that a search went through."""
+    return tuple(
+        ModelStep(
+            step.added,
+            step.parameters,
+            _finite(step.z1),
+            _finite(step.z2),
+            _finite(step.tau1),
+            _finite(step.tau2),
+        )
+        for step in search.path
     )
 
 

@@ -77,7 +77,7 @@ class Findings:
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """Cautions about the release, then about the risk in the worst scenario."""
-        return (*self.about_file, *self.worst.risk.cautions)
+        return (*self.about_file, *self.worst.cautions)
 
     @property
     def loss(self) -> float | None:

@@ -17,6 +17,7 @@ from maskmeter.evidence.figures import DRIVING
 from maskmeter.evidence.schema import (
     CautionFigures,
     Figures,
+    HouseholdFigures,
     IntruderFigures,
     RiskFigures,
     ScenarioFigures,
@@ -163,6 +164,7 @@ def _scenario(one: ScenarioFigures, policy: Policy, *, worst: bool) -> ScenarioF
         cautions=_cautions(one.cautions),
         drivers=one.drivers if named and len(one.without_one_key) > DRIVING else (),
         better_without=tuple(_ignored(key, policy) for key in one.better_without[:1] if named),
+        households=_households(one.households, policy) if worst else None,
         many_keys=one.many_keys,
     )
 
@@ -182,6 +184,25 @@ def _risk(risk: RiskFigures, policy: Policy, *, interval: bool) -> RiskFigures:
         total=policy.up(risk.total),
         uniques=uniques,
         interval=told,
+    )
+
+
+def _households(known: HouseholdFigures | None, policy: Policy) -> HouseholdFigures | None:
+    """Return the risk of households: bounds are widened, and the column is not named.
+
+    It would tell where to look for members who no longer agree. Members one by one tell less than
+    the bounds.
+    """
+    if known is None:
+        return None
+    return HouseholdFigures(
+        column="",
+        households=policy.down(known.households),
+        matched=None,
+        uniques=policy.down(known.uniques),
+        at_least=policy.down(known.at_least),
+        at_most=policy.up(known.at_most),
+        total=policy.up(known.total),
     )
 
 

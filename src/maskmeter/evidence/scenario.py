@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from maskmeter.risk import Risk
+from maskmeter.data.households import HouseholdTable
+from maskmeter.errors import Caution
+from maskmeter.risk import HouseholdRisk, Risk
 from maskmeter.risk.by_keys import KeyCurve, KeySubset
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
+from maskmeter.risk.joint_keys import households_at_risk
 from maskmeter.risk.known import Formula, approximate, correctly_classified
 from maskmeter.risk.view import View
 
@@ -36,11 +39,18 @@ class ScenarioRisk:
     others: tuple[tuple[str, str, Risk], ...]
     without_one: KeyCurve | None
     perturbed: tuple[str, ...] = ()
+    households: HouseholdRisk | None = None
 
     @property
     def risk(self) -> Risk:
         """The risk from the intruder who decides."""
         return self.after[self.intruder]
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """Cautions about the risk of records, then about that of households."""
+        more = () if self.households is None else self.households.cautions
+        return (*self.risk.cautions, *(one for one in more if one not in self.risk.cautions))
 
     @property
     def left_out(self) -> list[tuple[str, KeySubset]]:
@@ -89,9 +99,18 @@ class ScenarioRisk:
 
 
 def scenario_risk(
-    name: str, view: View, household: str | None, *, intruder: Intruder, drop_one: bool
+    name: str,
+    view: View,
+    household: str | None,
+    *,
+    intruder: Intruder,
+    drop_one: bool,
+    households: HouseholdTable | None = None,
 ) -> ScenarioRisk:
-    """Return the risk before and after protection, then the risk without each key."""
+    """Return the risk before and after protection, then the risk without each key.
+
+    `households` are those of the population, if they are known.
+    """
     bare = view.before()
     after, before = {}, {}
     for one in (INFORMED, EXACT_MATCH):  # the first brings the second with it
@@ -113,6 +132,9 @@ def scenario_risk(
         tuple(approximations(view)),
         without,
         view.mechanism.touched,
+        None
+        if household is None
+        else households_at_risk(view, household, households, after[intruder]),
     )
 
 

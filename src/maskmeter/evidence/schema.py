@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-VERSION = 3
+VERSION = 4
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -99,16 +99,28 @@ class ModelStep(_Part, frozen=True):
     tau2: float | None
 
 
-class ModelFigures(_Part, frozen=True):
-    """The log-linear model that the estimate rests on."""
+class TermGain(_Part, frozen=True):
+    """A term of an empirical-Bayes model, and its gain in log likelihood."""
 
-    search: str
+    term: str
+    gain: float
+
+
+class ModelFigures(_Part, frozen=True):
+    """The log-linear model that the estimate rests on.
+
+    `kind` is its name. `gains` are the terms of an empirical-Bayes model that gained most; `path`
+    are the models that the search went through, or the score path beside an empirical-Bayes model.
+    """
+
+    kind: str
     summary: str
     terms: tuple[str, ...]
     z1: float | None
     z2: float | None
     tau1: float
     tau2: float
+    gains: tuple[TermGain, ...]
     path: tuple[ModelStep, ...]
 
 
@@ -130,11 +142,19 @@ class Band(_Part, frozen=True):
 
 
 class HouseholdFigures(_Part, frozen=True):
-    """Households in which some member is expected to be matched correctly."""
+    """Households that an intruder who knows all members is expected to match correctly.
+
+    The `total` is exact, and None where the population's households are not known: then it is
+    between `at_least` and `at_most`. `matched` have some member who is matched, one by one.
+    """
 
     column: str
-    households: int
-    matched: float
+    households: int | None
+    matched: float | None
+    uniques: int | None = None  # whose members together no other household of the file has
+    at_least: float | None = None
+    at_most: float | None = None
+    total: float | None = None
 
 
 class ScenarioFigures(_Part, frozen=True):

@@ -17,6 +17,7 @@ from maskmeter.evidence.drawings import (
     path_chart,
     raad_chart,
 )
+from maskmeter.evidence.household_blocks import household_blocks
 from maskmeter.evidence.records import RecordTables
 from maskmeter.evidence.schema import (
     Comparison,
@@ -167,26 +168,7 @@ def _risk(figures: Figures) -> Iterator[Block]:
         )
     for words in dict.fromkeys(one.text for one in (*figures.cautions, *worst.cautions)):
         yield Text(words, "Caution")
-    yield from _households(figures)
-
-
-def _households(figures: Figures) -> Iterator[Block]:
-    """Yield the risk of households, and a caution that households can reveal changed records."""
-    known = figures.worst.households
-    if known is None:
-        return
-    yield Text(
-        f"Households: in about {Numbers(figures.rounded_to).matches(known.matched)} of"
-        f" {known.households:,}, at least one member is expected to be matched correctly; this"
-        " includes members who are not unique."
-    )
-    if figures.changed is not None:
-        yield Text(
-            f"The file keeps {known.column}, but records were changed one by one: members of a"
-            " household who differ where they should agree reveal a change. Drop the column from the"
-            " release, or renumber households within the categories of the changed keys.",
-            "Caution",
-        )
+    yield from household_blocks(figures)
 
 
 def _how(figures: Figures) -> Iterator[Block]:
@@ -373,7 +355,10 @@ def _model(figures: Figures) -> Iterator[Block]:
         return
     for line in model.summary.split("\n"):
         yield Text(line)
-    if len(model.path) > 1:
+    if model.gains:
+        gains = tuple((one.term, f"{one.gain:,.1f}") for one in model.gains)
+        yield Table("Terms that gained most", ("term", "gain in log likelihood"), gains)
+    elif len(model.path) > 1:
         yield Figure("Goodness of fit along the search: z2 near 0 is good", path_chart(model))
     rows = tuple(
         (
@@ -386,4 +371,5 @@ def _model(figures: Figures) -> Iterator[Block]:
     )
     head = ("term added", "parameters", "z1", "z2", "tau2, unadjusted")
     tried = Table("The models tried, in order", head, rows)
-    yield Fold(f"The path of the search: {counted(len(rows), 'model')}", (tried,))
+    what = "The score path, to compare" if model.kind == "shrunk" else "The path of the search"
+    yield Fold(f"{what}: {counted(len(rows), 'model')}", (tried,))

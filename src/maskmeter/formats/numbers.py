@@ -10,10 +10,15 @@ EXACT = 2**53  # whole numbers up to here are doubles too
 _MARKS = ".,"  # decimal marks
 
 
+def _number(marks: str) -> str:
+    return rf"[+-]?(?:\d+(?:[{marks}]\d*)?|[{marks}]\d+)(?:[eE][+-]?\d+)?"
+
+
 def _pattern(marks: str) -> str:
-    return rf"^\s*[+-]?(\d+([{marks}]\d*)?|[{marks}]\d+)([eE][+-]?\d+)?\s*$"
+    return rf"^\s*{_number(marks)}\s*$"
 
 
+NUMBER = _number(_MARKS)  # a regular expression without groups
 _is_number = re.compile(_pattern(_MARKS)).match
 
 
@@ -38,6 +43,18 @@ def numbers_in(texts: pl.Series, *, marks: str = _MARKS) -> pl.Series:
     """
     numbers = texts.set(~texts.str.contains(_pattern(marks)), None).str.strip_chars()
     return numbers.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+
+
+def decimal_mark(texts: pl.Series) -> str | None:
+    """Return the decimal mark of numbers, None where commas may also separate thousands.
+
+    >>> decimal_mark(pl.Series(["1,5", "20"])), decimal_mark(pl.Series(["1,500", "20"]))
+    (',', None)
+    """
+    commas = texts.filter(texts.str.contains(",", literal=True))
+    if not len(commas) or texts.str.contains(".", literal=True).any():
+        return "."
+    return None if commas.str.contains(r"^[+-]?\d{1,3}(,\d{3})+$").all() else ","
 
 
 def plain(value: object) -> object:

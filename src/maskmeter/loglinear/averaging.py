@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isnan
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,14 +15,16 @@ from maskmeter import chart
 from maskmeter.data.frames import as_kind
 from maskmeter.display import InWords, listed
 from maskmeter.loglinear.goodness import Goodness
-from maskmeter.loglinear.model import LogLinear
+from maskmeter.loglinear.model import CellModel, LogLinear
 from maskmeter.page import Table
 from maskmeter.plurals import counted, plural
 
 _NAMED = 12  # untried terms that a summary names
 
-SearchMethod = Literal["score", "forward"]
-FoundBy = Literal["score", "forward", "given"]
+ModelT = TypeVar("ModelT", bound=CellModel)
+
+SearchMethod = Literal["score-path", "forward"]
+FoundBy = Literal["score-path", "forward", "given"]
 Stop = Literal["settled", "whole population", "most terms", "no terms left"]
 
 
@@ -48,14 +50,14 @@ class PathStep:
 
 
 @dataclass(frozen=True)
-class WeightedModel:
+class WeightedModel(Generic[ModelT]):
     """A model with its weight in the estimate.
 
     `phi` is the overdispersion of its cells (0: Poisson). `estimate` is "A" for a Poisson model
     near z2 = 0, and "B" for the Poisson-gamma model with the lowest BIC.
     """
 
-    model: LogLinear
+    model: ModelT
     phi: float = 0.0
     weight: float = 1.0
     estimate: Literal["A", "B"] = "A"
@@ -82,12 +84,13 @@ class LogLinearSearch(InWords):
     method: FoundBy
     path: tuple[PathStep, ...]
     nearest: LogLinear
-    weighted: tuple[WeightedModel, ...]
+    weighted: tuple[WeightedModel[LogLinear], ...]
     stop: Stop = "settled"
     too_large: tuple[str, ...] = ()
     too_slow: tuple[str, ...] = ()
     enough: float = 0.0
     most_terms: int = 40
+    instead: str = ""  # why it takes the place of the default model, in words
 
     @classmethod
     def of(cls, model: LogLinear) -> LogLinearSearch:
@@ -162,7 +165,10 @@ class LogLinearSearch(InWords):
 
     def _sentences(self) -> Iterator[str]:
         good, models = self.goodness, counted(len(self.path), "model")
-        search = f"{self.method.capitalize()} search over {models}. Nearest to a perfect fit"
+        if self.instead:
+            yield self.instead
+        name = "Forward search" if self.method == "forward" else "Score path"
+        search = f"{name} over {models}. Nearest to a perfect fit"
         fit = "" if isnan(good.z2) else f", z1 {good.z1:.2f}, z2 {good.z2:.2f}"
         yield (
             f"{'Model' if self.method == 'given' else search}: {', '.join(self.terms)}"

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.data.keys import Codes
-from maskmeter.data.microdata import Microdata
+from maskmeter.data.keys import Codes, KeySpace
 from maskmeter.data.varying import By
-from maskmeter.loglinear.means import FittedMeans
 from maskmeter.loglinear.observed import margin_of
+from maskmeter.loglinear.population import Population
 from maskmeter.loglinear.terms import Term
 from maskmeter.types import Array
 
@@ -31,21 +30,15 @@ class AllCells:
     """Cells with a positive mean, and the weight of each in a sum over all cells.
 
     `lam` is the population mean and `pi` the inclusion probability. `codes` are those of drawn
-    cells, and None when every cell is there once: then `place` are their numbers.
+    cells, and None when every cell is there once: then `place` are their numbers, or None for all.
     """
 
-    means: FittedMeans
+    space: KeySpace
     lam: Array
     pi: Array
     weight: Array
     place: NDArray[np.int64] | None
     codes: Codes | None
-
-    @classmethod
-    def of(cls, means: FittedMeans, data: Microdata, draws: int) -> AllCells:
-        """Return the cells of a model that was fitted to a file; so many draws if there are many."""
-        exact = data.space.size <= MOST_CELLS
-        return _every(means, data) if exact else _drawn(means, data, draws)
 
     @property
     def draws(self) -> int:
@@ -54,33 +47,48 @@ class AllCells:
 
     def margin(self, keys: Term, values: Array) -> Array:
         """Return the sums of weighted values over all other keys."""
-        space, weighted = self.means.space, values * self.weight
+        weighted = values * self.weight
         if self.codes is not None:
-            return margin_of(weighted, self.codes, keys, space=space)
-        table = np.zeros(space.size)
-        table[self.place] = weighted
-        others = tuple(k for k in range(len(space.keys)) if k not in keys)
-        return np.asarray(table.reshape(space.sizes).sum(axis=others))
+            return margin_of(weighted, self.codes, keys, space=self.space)
+        table = weighted
+        if self.place is not None:
+            table = np.zeros(self.space.size)
+            table[self.place] = weighted
+        others = tuple(k for k in range(len(self.space.keys)) if k not in keys)
+        return np.asarray(table.reshape(self.space.sizes).sum(axis=others))
 
 
-def population_mean(means: Array, pi: Array, data: Microdata) -> Array:
-    """Return lambda: weights already stand for the population, plain counts are divided by pi."""
-    return means if data.weights is not None else means / pi
+def summed_exactly(space: KeySpace) -> bool:
+    """Return True where all cells are summed over, not drawn from."""
+    return space.size <= MOST_CELLS
 
 
-def _every(means: FittedMeans, data: Microdata) -> AllCells:
-    table = means.dense().ravel()
-    place = np.flatnonzero(table)
-    fitted = table[place]
-    varies = isinstance(data.fraction, By)
-    pi = data.inclusion(data.space.codes(place if varies else place[:1]))
-    pi = pi if varies else pi[0]
-    lam = population_mean(fitted, pi, data)
-    return AllCells(means, lam, pi, np.array(1.0), place, None)
+def every_cell(population: Population) -> AllCells:
+    """Return all cells that a model gives a mean, each once."""
+    space = population.data.space
+    table = population.means.dense().ravel()
+    place = None if table.all() else np.flatnonzero(table)
+    fitted = table if place is None else table[place]
+    if population.unsampled is None:
+        lam, pi = population.scaled(fitted, _inclusion(population, place))
+    else:
+        rest = population.unsampled.dense().ravel()
+        lam, pi = population.joined(fitted, rest if place is None else rest[place])
+    return AllCells(space, lam, pi, np.array(1.0), place, None)
 
 
-def _drawn(means: FittedMeans, data: Microdata, number: int) -> AllCells:
+def drawn_cells(population: Population, number: int) -> AllCells:
+    """Return so many cells that are drawn from a model."""
+    means = population.means
     codes = means.draw(number, seed=_SEED)
-    fitted, pi = means.at(codes), data.inclusion(codes)
-    weight = float(means.components[0].sum()) / (number * fitted)
-    return AllCells(means, population_mean(fitted, pi, data), pi, weight, None, codes)
+    lam, pi = population.at(codes)
+    weight = means.total / (number * means.at(codes))
+    return AllCells(population.data.space, lam, pi, weight, None, codes)
+
+
+def _inclusion(population: Population, place: NDArray[np.int64] | None) -> Array:
+    """Return the inclusion probability of some cells or all, as one number where it is the same."""
+    data = population.data
+    if not isinstance(data.fraction, By):
+        return np.asarray(data.inclusion(np.zeros((1, len(data.space.keys)), np.int64))[0])
+    return data.inclusion(data.space.codes(np.arange(data.space.size) if place is None else place))

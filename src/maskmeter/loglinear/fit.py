@@ -118,13 +118,13 @@ def _fit_component(
     margins = [(places_in(term, keys, at, sizes), observed.margin(term).ravel()) for term in terms]
     means = np.ones(len(at[0])) if first is None else first[at]
     seen = observed.margin(keys)[at]
-    last = np.inf
+    last, total = np.inf, observed.total or 1.0  # there may be no units at all
     for sweep in range(1, most_sweeps + 1):
-        deviation = _sweep(means, margins) / observed.total
+        deviation = _sweep(means, margins) / total
         converged = deviation <= tolerance
         if sweep % _STRIDE == 0 and not converged:
             likelihood = float((seen[seen > 0] * np.log(means[seen > 0])).sum())
-            converged = abs(likelihood - last) <= min(tolerance, _LIKELIHOOD) * observed.total
+            converged = abs(likelihood - last) <= min(tolerance, _LIKELIHOOD) * total
             last = likelihood
         if converged:
             break

@@ -1,9 +1,10 @@
-"""Fitted means of a hierarchical model, held as the small tables they factorise into."""
+"""Fitted means of all cells: as the small tables they factorise into, or as one table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,60 @@ from maskmeter.loglinear.components import JunctionTree
 from maskmeter.loglinear.terms import Term
 from maskmeter.streams import uniforms
 from maskmeter.types import Array
+
+
+class Means(Protocol):
+    """Fitted means of all cells of a key space."""
+
+    @property
+    def total(self) -> float:
+        """Sum of all means."""
+
+    def at(self, codes: Codes) -> Array:
+        """Return the fitted mean of each cell."""
+
+    def dense(self) -> Array:
+        """Return the fitted means of all cells, an axis for each key."""
+
+    def margin(self, keys: Term) -> Array:
+        """Return the fitted margin of some keys, an axis for each."""
+
+    def draw(self, number: int, *, seed: int) -> Codes:
+        """Return the codes of cells that are drawn in proportion to their means."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DenseMeans:
+    """Fitted means of all cells as one table."""
+
+    space: KeySpace
+    table: Array
+
+    @property
+    def total(self) -> float:
+        """Sum of all means."""
+        return float(self.table.sum())
+
+    def at(self, codes: Codes) -> Array:
+        """Return the fitted mean of each cell."""
+        found: Array = self.table[tuple(codes.T)]
+        return found
+
+    def dense(self) -> Array:
+        """Return the fitted means of all cells, an axis for each key."""
+        return self.table
+
+    def margin(self, keys: Term) -> Array:
+        """Return the fitted margin of some keys, an axis for each."""
+        others = tuple(key for key in range(self.table.ndim) if key not in keys)
+        held = sorted(keys)
+        margin: Array = self.table.sum(axis=others)
+        return margin.transpose([held.index(key) for key in keys])
+
+    def draw(self, number: int, *, seed: int) -> Codes:
+        """Return the codes of cells that are drawn in proportion to their means."""
+        words = uniforms(seed, "cells", start=0, stop=number)
+        return self.space.codes(_draw_within(self.table.reshape(1, -1), 0, words))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +100,11 @@ class FittedMeans:
             held = below.reshape([self.space.sizes[k] if k in separator else 1 for k in keys])
             factors.append((keys, np.divide(table, held, out=np.zeros_like(table), where=held > 0)))
         return factors
+
+    @property
+    def total(self) -> float:
+        """Sum of all means."""
+        return float(self.components[0].sum())
 
     def at(self, codes: Codes) -> Array:
         """Return the fitted mean of each cell."""

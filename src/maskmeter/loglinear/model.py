@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
 from typing import Any
@@ -19,32 +19,111 @@ from maskmeter.errors import Caution, ConvergenceWarning, ParametersWarning, war
 from maskmeter.loglinear.cell_sums import (
     DRAWS,
     FEW_DRAWS,
-    MOST_CELLS,
     AllCells,
-    population_mean,
+    drawn_cells,
+    every_cell,
+    summed_exactly,
 )
 from maskmeter.loglinear.expectations import chance_of_uniqueness, expected_inverse
-from maskmeter.loglinear.fit import fit_means
+from maskmeter.loglinear.fit import MOST_SWEEPS, fit_means
 from maskmeter.loglinear.goodness import Goodness, goodness_of_fit
-from maskmeter.loglinear.means import FittedMeans
-from maskmeter.loglinear.observed import BothFiles, Counts, Observed, chosen_file, parts_of
-from maskmeter.loglinear.terms import Words, parse_terms, spell
+from maskmeter.loglinear.means import FittedMeans, Means
+from maskmeter.loglinear.observed import (
+    BothFiles,
+    Counted,
+    Counts,
+    Observed,
+    Weighting,
+    check_weighting,
+    chosen_file,
+    parts_of,
+)
+from maskmeter.loglinear.population import Population
+from maskmeter.loglinear.terms import Term, Words, parse_terms, spell
 from maskmeter.plurals import counted
 from maskmeter.types import Array
 
+_TOLERANCE = 1e-5
+_STEP = 2  # sweeps towards counts that are about to change
+
 
 @dataclass(frozen=True, eq=False)
-class LogLinear(InWords):
+class CellModel(InWords):
+    """A model of the keys of a file: means of all cells, fitted to the counts of its records.
+
+    Where weights say how many units each record stands for, `unsampled` are the fitted means of
+    those that were not sampled.
+    """
+
+    data: Microdata
+    means: Means
+    observed: Observed
+    unsampled: Means | None = field(default=None, kw_only=True)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Terms of the model, in words."""
+        raise NotImplementedError
+
+    @cached_property
+    def population(self) -> Population:
+        """What the model says of the population."""
+        return Population(self.data, self.means, self.unsampled, self.observed.pseudo)
+
+    def population_mean(self, codes: Codes) -> Array:
+        """Return lambda, the fitted mean of each cell in the population."""
+        return self.at(codes)[0]
+
+    def at(self, codes: Codes) -> tuple[Array, Array]:
+        """Return lambda and pi, the inclusion probability, of each cell."""
+        return self.population.at(codes)
+
+    def taus(self, *, phi: float = 0.0) -> tuple[float, float]:
+        """Return tau1 and tau2, the sums of h1 and h2 over the sample uniques of the file."""
+        lam, pi = self.at(self.observed.uniques)
+        h1 = chance_of_uniqueness(lam, pi=pi, phi=phi)
+        h2 = expected_inverse(lam, pi=pi, phi=phi)
+        return float(h1.sum()), float(h2.sum())
+
+    @property
+    def exact_sums(self) -> bool:
+        """Whether sums over all cells are worked out, not estimated by draws."""
+        return summed_exactly(self.data.space)
+
+    def all_cells(self, *, draws: int = DRAWS) -> AllCells:
+        """Return what sums over all cells run over, empty cells included."""
+        return (
+            every_cell(self.population) if self.exact_sums else drawn_cells(self.population, draws)
+        )
+
+    @cached_property
+    def goodness(self) -> Goodness:
+        """Minimum-error statistics b1, b2, z1, z2 (and robust ones)."""
+        return self._goodness(DRAWS)
+
+    @property
+    def rough_goodness(self) -> Goodness:
+        """The same from fewer draws, where there are draws: enough to rank models."""
+        return self.goodness if self.exact_sums else self._goodness(FEW_DRAWS)
+
+    def _goodness(self, draws: int) -> Goodness:
+        lam, pi = self.at(self.observed.codes)
+        cells = self.all_cells(draws=draws)
+        return goodness_of_fit(cells, self.observed.records, lam, pi, size=self.data.space.size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogLinear(CellModel):
     """A hierarchical log-linear model, fitted to the keys of a file by maximum likelihood.
 
-    With weights the model is fitted to the weighted table (pseudo maximum likelihood).
+    With weights the same terms are fitted to the units that were not sampled; or, by pseudo maximum
+    likelihood, one model to the weighted table.
     """
 
     _shown = (("term", "term", ""), ("parameters", "parameters", ","))
 
-    data: Microdata
     means: FittedMeans
-    observed: Observed
+    unsampled: FittedMeans | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         """Return the terms and the fit: no cell is shown."""
@@ -89,40 +168,18 @@ class LogLinear(InWords):
         """Whether fitting stopped because margins or likelihood had settled."""
         return self.means.converged
 
-    def population_mean(self, codes: Codes) -> Array:
-        """Return lambda, the fitted mean of each cell in the population."""
-        return population_mean(self.means.at(codes), self.data.inclusion(codes), self.data)
+    def towards(self, sampled: Counted, unsampled: Counted | None) -> LogLinear:
+        """Return the model after a step of fitting its terms to other counts."""
 
-    def at(self, codes: Codes) -> tuple[Array, Array]:
-        """Return lambda and pi, the inclusion probability, of each cell."""
-        return self.population_mean(codes), self.data.inclusion(codes)
+        def step(counts: Counted | None, start: FittedMeans | None) -> FittedMeans | None:
+            if counts is None or start is None:
+                return None
+            return fit_means(
+                counts, start.generators, start=start, tolerance=_TOLERANCE, most_sweeps=_STEP
+            )
 
-    def taus(self, *, phi: float = 0.0) -> tuple[float, float]:
-        """Return tau1 and tau2, the sums of h1 and h2 over the sample uniques of the file."""
-        lam, pi = self.at(self.observed.uniques)
-        h1 = chance_of_uniqueness(lam, pi=pi, phi=phi)
-        h2 = expected_inverse(lam, pi=pi, phi=phi)
-        return float(h1.sum()), float(h2.sum())
-
-    def all_cells(self, *, draws: int = DRAWS) -> AllCells:
-        """Return what sums over all cells run over, empty cells included."""
-        return AllCells.of(self.means, self.data, draws)
-
-    @cached_property
-    def goodness(self) -> Goodness:
-        """Minimum-error statistics b1, b2, z1, z2 (and robust ones)."""
-        return self._goodness(DRAWS)
-
-    @property
-    def rough_goodness(self) -> Goodness:
-        """The same from fewer draws, where there are draws: enough to rank models."""
-        exact = self.data.space.size <= MOST_CELLS
-        return self.goodness if exact else self._goodness(FEW_DRAWS)
-
-    def _goodness(self, draws: int) -> Goodness:
-        lam, pi = self.at(self.observed.codes)
-        cells = self.all_cells(draws=draws)
-        return goodness_of_fit(cells, self.observed.records, lam, pi, size=self.data.space.size)
+        means = step(sampled, self.means) or self.means
+        return replace(self, means=means, unsampled=step(unsampled, self.unsampled))
 
     def summary(self) -> str:
         """Return a short account in words."""
@@ -146,12 +203,36 @@ class LogLinear(InWords):
         )
 
 
+def fitted_model(
+    data: Microdata,
+    observed: Observed,
+    generators: tuple[Term, ...],
+    *,
+    start: LogLinear | None = None,
+    tolerance: float = _TOLERANCE,
+    most_sweeps: int = MOST_SWEEPS,
+) -> LogLinear:
+    """Return the model of some terms, of the records and of the units that weights stand for."""
+
+    def fitted(counts: Counted, first: FittedMeans | None) -> FittedMeans:
+        return fit_means(
+            counts, generators, start=first, tolerance=tolerance, most_sweeps=most_sweeps
+        )
+
+    means = fitted(observed, None if start is None else start.means)
+    rest = None
+    if observed.unsampled is not None:
+        rest = fitted(observed.unsampled, None if start is None else start.unsampled)
+    return LogLinear(data, means, observed, unsampled=rest)
+
+
 def fit_loglinear(
     data: BothFiles | Microdata,
     terms: Words,
     *,
     counts: Counts = "original",
-    tolerance: float = 1e-5,
+    weighting: Weighting = "unsampled",
+    tolerance: float = _TOLERANCE,
 ) -> LogLinear:
     """Return a hierarchical log-linear model with these terms, fitted to the keys of a file.
 
@@ -162,6 +243,11 @@ def fit_loglinear(
     terms
         "independence", "all-two-way", "all-three-way", or a list of terms such as "age:marital";
         main effects, and all parts of a term, are always in the model.
+    weighting
+        What weights are for. "unsampled": the model describes the records, and the same terms are
+        fitted to the units that they stand for beside themselves, `sum of (w - 1)`. "pseudo" fits
+        one model to the weighted table (pseudo maximum likelihood) and takes one sampling fraction
+        for all records: it is biased when sampling depends on the keys.
     tolerance
         Fitting stops when the margins are off by less than this share of the records, or when the
         log-likelihood changes by less in ten sweeps.
@@ -175,9 +261,9 @@ def fit_loglinear(
     chosen = chosen_file(data, counts)
     generators = parse_terms(terms, chosen.space)
     check_number(tolerance, name="tolerance", above=0, below=1)
-    observed = Observed.of(chosen)
-    means = fit_means(observed, generators, tolerance=tolerance)
-    model = LogLinear(chosen, means, observed)
+    check_weighting(chosen, weighting)
+    observed = Observed.of(chosen, weighting)
+    model = fitted_model(chosen, observed, generators, tolerance=tolerance)
     warn(fit_cautions(model))
     return model
 

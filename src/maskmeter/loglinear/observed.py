@@ -20,6 +20,7 @@ from maskmeter.loglinear.terms import Term
 from maskmeter.types import Array
 
 Counts = Literal["original", "released"]
+Weighting = Literal["unsampled", "pseudo"]
 
 _LARGEST_KEPT = 100_000  # cells of a margin that is remembered
 
@@ -45,6 +46,16 @@ def chosen_file(data: BothFiles | Microdata, counts: Counts) -> Microdata:
     return chosen  # type: ignore[no-any-return]
 
 
+def check_weighting(data: Microdata, weighting: Weighting) -> None:
+    """Refuse pseudo maximum likelihood of a file without weights."""
+    check_choice(weighting, Weighting, name="weighting")
+    if weighting == "pseudo" and data.weights is None:
+        raise InputError(
+            'weighting="pseudo" fits a model to the weighted table, but the file has no weights. Give'
+            " `weights` to mm.read, or leave `weighting` out."
+        )
+
+
 def check_records(data: Microdata) -> None:
     """Refuse a file without records."""
     if not len(data):
@@ -58,6 +69,7 @@ class Counted:
     space: KeySpace
     codes: Codes
     counts: Array
+    scale: float = field(default=1.0, kw_only=True)  # units that vary like one record
     _margins: dict[Term, Array] = field(default_factory=dict, init=False)
 
     @cached_property
@@ -73,6 +85,10 @@ class Counted:
         if margin.size <= _LARGEST_KEPT:
             self._margins[keys] = margin
         return margin
+
+    def unit(self, keys: Term) -> float:  # noqa: ARG002 - the same for all margins
+        """Return how many units of a margin tell as much as one record."""
+        return self.scale
 
     def parameters(self, generators: tuple[Term, ...]) -> int:
         """Return how many parameters a model has, counting only cells of margins that occur.
@@ -100,18 +116,31 @@ class Counted:
 class Observed(Counted):
     """The table of a file: `records` of each cell, and the cell of each record (`place`).
 
-    With weights, `counts` are their sums.
+    `counts` are the records. Where weights tell how many units were not sampled, `unsampled` are
+    these: `sum over records of (w - 1)`, whatever explains the weights, where a weight below 1
+    counts as 1. For pseudo maximum likelihood `counts` are the weights instead.
     """
 
     records: NDArray[np.int64]
     place: NDArray[np.int64]
+    unsampled: Counted | None = None
+    pseudo: bool = False
 
     @classmethod
-    def of(cls, data: Microdata) -> Observed:
+    def of(cls, data: Microdata, weighting: Weighting = "unsampled") -> Observed:
         """Return the table of a file."""
-        cells, place = np.unique(data.space.number(data.codes), return_inverse=True)
-        counts = np.bincount(place, weights=data.weights).astype(np.float64)
-        return cls(data.space, data.space.codes(cells), counts, np.bincount(place), place)
+        space, weights = data.space, data.weights
+        cells, place = np.unique(space.number(data.codes), return_inverse=True)
+        records, codes = np.bincount(place), space.codes(cells)
+        if weighting == "pseudo":
+            counts = np.bincount(place, weights).astype(np.float64)
+            return cls(space, codes, counts, records, place, pseudo=True)
+        rest = None
+        if weights is not None and data.fraction is None:
+            units = np.maximum(weights - 1, 0.0)
+            sums = np.bincount(place, units).astype(np.float64)
+            rest = Counted(space, codes, sums, scale=_units_like_one(units))
+        return cls(space, codes, records.astype(np.float64), records, place, rest)
 
     @cached_property
     def uniques(self) -> Codes:
@@ -123,6 +152,15 @@ class Observed(Counted):
     def size(self) -> int:
         """Number of records."""
         return int(self.records.sum())
+
+
+def _units_like_one(units: Array) -> float:
+    """Return g, how many units of a weighted table vary like one record.
+
+    `sum of (w - 1)^2 / sum of (w - 1)`: a table of w - 1 varies like g times one of counts.
+    """
+    total = float(units.sum())
+    return float((units**2).sum()) / total if total else 1.0
 
 
 def margin_of(values: Array, codes: Codes, keys: Term, *, space: KeySpace) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import inf, log
@@ -28,13 +28,15 @@ from maskmeter.loglinear.averaging import (
     WeightedModel,
 )
 from maskmeter.loglinear.components import junction_tree
-from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size, fit_means
-from maskmeter.loglinear.model import LogLinear
+from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size
+from maskmeter.loglinear.model import LogLinear, fitted_model
 from maskmeter.loglinear.observed import (
     BothFiles,
     Counts,
     Observed,
+    Weighting,
     check_records,
+    check_weighting,
     chosen_file,
     parts_of,
 )
@@ -44,7 +46,6 @@ OnStep: TypeAlias = Callable[[PathStep], object]
 Obstacle = Literal["size", "time"]
 
 _ON_THE_PATH, _MOST_SWEEPS = 1e-3, 40  # margins need not be met closely to rank models
-_IN_USE = 1e-5
 _MOST_WORK = 1.5e7  # cells of a component times its terms: a fifth of a second a sweep
 _ORDERS = (2, 3)  # of the terms that are tried: two-way first
 _GOOD = 1.0  # z2 of a model that is good enough to stop at
@@ -54,15 +55,16 @@ WEAK = 1.96
 def search_loglinear(
     data: BothFiles | Microdata,
     *,
-    method: SearchMethod = "score",
+    method: SearchMethod = "score-path",
     counts: Counts = "original",
+    weighting: Weighting = "unsampled",
     enough: float = 0.0,
     most_terms: int = 40,
     progress: OnStep | None = None,
 ) -> LogLinearSearch:
     """Return the log-linear models that a search finds fit to estimate risk with.
 
-    "score" (the default) starts at independence and adds the interaction with the largest gain in
+    "score-path" (the default) starts at independence and adds the interaction with the largest gain in
     BIC, as the margins show it, and looks at z2 after each; the estimate then averages a model
     interpolated to z2 = 0 and one with gamma-distributed cells at the smallest BIC. "forward" is
     the search of the paper: the interaction that brings z2 closest to 0, until none does; the
@@ -72,6 +74,8 @@ def search_loglinear(
     ----------
     data
         A sample, or a release: then `counts` says which of its files.
+    weighting
+        As for `mm.fit_loglinear`.
     enough
         The forward search also stops when abs(z2) is below this.
     most_terms
@@ -91,8 +95,14 @@ def search_loglinear(
     check_progress(progress)
     check_whole(most_terms, name="most_terms", least=0)
     chosen = chosen_file(data, counts)
+    check_weighting(chosen, weighting)
     found = search_models(
-        chosen, method=method, enough=enough, most_terms=most_terms, progress=progress
+        chosen,
+        method=method,
+        weighting=weighting,
+        enough=enough,
+        most_terms=most_terms,
+        progress=progress,
     )
     more = "Raise `most_terms` or use" if found.stop == "most terms" else "Use"
     warn(search_cautions(found, advice=f"{more} coarser or fewer keys."))
@@ -102,15 +112,17 @@ def search_loglinear(
 def search_models(
     data: Microdata,
     *,
-    method: SearchMethod = "score",
+    method: SearchMethod = "score-path",
+    weighting: Weighting = "unsampled",
     enough: float = 0.0,
     most_terms: int = 40,
     progress: OnStep | None = None,
 ) -> LogLinearSearch:
     """Return what a search finds, without warnings: its cautions belong to the caller's result."""
     check_records(data)
-    search = _ScoreSearch if method == "score" else _ForwardSearch
-    return search(data, Observed.of(data), enough, most_terms, progress or (lambda _: None)).run()
+    search = _ScoreSearch if method == "score-path" else _ForwardSearch
+    observed = Observed.of(data, weighting)
+    return search(data, observed, enough, most_terms, progress or (lambda _: None)).run()
 
 
 def search_cautions(
@@ -146,7 +158,7 @@ class _ModelSearch(ABC):
         """Return the best model with one more term, or None when there is none."""
 
     @abstractmethod
-    def average(self, path: list[PathStep]) -> tuple[int, list[WeightedModel]]:
+    def average(self, path: list[PathStep]) -> tuple[int, list[WeightedModel[LogLinear]]]:
         """Return the position of the nearest model, and the models to average.
 
         These models are fitted again, more closely, in their places on the path.
@@ -205,14 +217,14 @@ class _ModelSearch(ABC):
 
     def _fitted(self, generators: tuple[Term, ...], start: LogLinear | None) -> LogLinear:
         """Return a model, fitted closely enough to be ranked."""
-        means = fit_means(
+        return fitted_model(
+            self.data,
             self.observed,
             generators,
-            start=None if start is None else start.means,
+            start=start,
             tolerance=_ON_THE_PATH,
             most_sweeps=_MOST_SWEEPS,
         )
-        return LogLinear(self.data, means, self.observed)
 
     def larger(self, model: LogLinear, term: Term) -> LogLinear:
         """Return the model with one more term."""
@@ -220,9 +232,10 @@ class _ModelSearch(ABC):
 
     def refitted(self, step: PathStep) -> PathStep:
         """Return a step whose model is fitted closely enough to be used."""
-        means = step.model.means
-        means = fit_means(self.observed, means.generators, start=means, tolerance=_IN_USE)
-        return PathStep.of(replace(step.model, means=means), step.added)
+        model, generators = step.model, step.model.means.generators
+        return PathStep.of(
+            fitted_model(self.data, self.observed, generators, start=model), step.added
+        )
 
     def candidates(self, model: LogLinear, order: int) -> list[Term]:
         """Return the terms of an order that may come next: those whose parts are all in."""
@@ -251,7 +264,7 @@ class _ModelSearch(ABC):
 class _ScoreSearch(_ModelSearch):
     """Add the term with the best score until BIC rises and some model is good enough."""
 
-    method = "score"
+    method = "score-path"
 
     def done(self, path: list[PathStep]) -> bool:
         """Return True once BIC rises and some model is good enough."""
@@ -273,7 +286,7 @@ class _ScoreSearch(_ModelSearch):
         gain = self.observed.deviance(model.means.margin(term), term)
         return scale * gain - log(self.observed.size) * self.observed.degrees(term)
 
-    def average(self, path: list[PathStep]) -> tuple[int, list[WeightedModel]]:
+    def average(self, path: list[PathStep]) -> tuple[int, list[WeightedModel[LogLinear]]]:
         """Return the models interpolated to z2 = 0, and the Poisson-gamma one with the lowest BIC."""
         z2 = [step.z2 for step in path]
         nearest, around = _nearest(z2), _around_zero(z2)
@@ -311,7 +324,7 @@ class _ForwardSearch(_ModelSearch):
                 return PathStep.of(best[0], spell(best[1], self.data.space))
         return None
 
-    def average(self, path: list[PathStep]) -> tuple[int, list[WeightedModel]]:
+    def average(self, path: list[PathStep]) -> tuple[int, list[WeightedModel[LogLinear]]]:
         """Return the model that the search ended at, alone."""
         path[-1] = self.refitted(path[-1])
         return len(path) - 1, [WeightedModel(path[-1].model)]

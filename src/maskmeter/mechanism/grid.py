@@ -19,6 +19,7 @@ from maskmeter.mechanism.mechanism import Mechanism
 from maskmeter.types import Array, Integers
 
 LARGEST_GRID = 1 << 25  # cells; 256 MB
+_SINGULAR = 1e-3  # of the largest singular value: smaller ones count as none
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -118,6 +119,16 @@ class Grid:
     def trace_back(self, table: Array) -> Array:
         """Return `sum over j of table_j M_jk` for each true cell k."""
         return self._along_axes(table, lambda moved, P: moved.T @ P.T)
+
+    def trace_inverse(self, table: Array, *, power: int = 1) -> Array:
+        """Return `sum over j of table_j (P^-1)_jk**power`: with power 1, units as they truly were.
+
+        That has no bias, and no sign; power 2 gives the variance if the units of j are Poisson. A
+        matrix that cannot be inverted is inverted as far as it can be.
+        """
+        return self._along_axes(
+            table, lambda moved, P: moved.T @ np.linalg.pinv(P, rcond=_SINGULAR) ** power
+        )
 
     def _along_axes(self, table: Array, applied: Callable[[Array, Array], Array]) -> Array:
         result = np.empty_like(table)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskmeter.data.keys import Codes
-from maskmeter.loglinear import LogLinear
+from maskmeter.loglinear import CellModel
 from maskmeter.mechanism.division import Division
 from maskmeter.types import Array, Integers
 
@@ -30,7 +30,7 @@ class Rarity:
     category that the sample lacks is rare.
     """
 
-    model: LogLinear
+    model: CellModel
     bound: float
     places: tuple[Integers, ...] = ()  # the model's code of each code, where they differ
 

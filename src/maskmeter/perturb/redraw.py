@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from maskmeter.checks import check_number, locked, shown
+from maskmeter.checks import check_choice, check_number, locked, shown
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import Caution, PerturbationError, SmallMarginWarning
+from maskmeter.loglinear import DEFAULT_MODEL, ModelName, make_model
 from maskmeter.loglinear.expectations import chance_of_uniqueness
-from maskmeter.loglinear.search import search_models
 from maskmeter.mechanism import Factor, Mechanism
 from maskmeter.mechanism.factor import Crossed
 from maskmeter.perturb.entries import StepEntries, as_entry, names_of
@@ -47,6 +47,7 @@ class RedrawEntries(StepEntries, tag="redraw", frozen=True):
     share: float = 1.0
     carry: list[str] = []
     label: str | None = None
+    model: Literal["shrunk", "score-path", "forward"] = "shrunk"
 
     def keys_used(self) -> Iterator[str]:
         """Yield the redrawn keys, and those by which records are rare."""
@@ -75,6 +76,8 @@ class Redraw(Step):
     carry
         Columns of the file that travel with the key, such as the region of a district: left in
         place, they would give it away.
+    model
+        The kind of that model, by name: "shrunk", "score-path" or "forward".
     label
         The name of the step, also of its random streams.
 
@@ -100,6 +103,7 @@ rarer_than = 100                    # people who share a record's other keys"""
     others: tuple[str, ...]
     share: float
     carry: tuple[str, ...]
+    model: ModelName
     label: str
 
     def __init__(
@@ -110,6 +114,7 @@ rarer_than = 100                    # people who share a record's other keys"""
         others: tuple[str, ...] | list[str] = (),
         share: float = 1.0,
         carry: tuple[str, ...] | list[str] | str = (),
+        model: ModelName = DEFAULT_MODEL,
         label: str | None = None,
     ) -> None:
         crossed = as_crossed(key)
@@ -127,6 +132,7 @@ rarer_than = 100                    # people who share a record's other keys"""
             "others": known,
             "share": share,
             "carry": tuple(dict.fromkeys(columns)),
+            "model": check_choice(model, ModelName, name="model"),
             "label": as_label(label, f"redraw {' x '.join(crossed)}"),
         }
         for field, setting in settings.items():
@@ -138,7 +144,8 @@ rarer_than = 100                    # people who share a record's other keys"""
         others = f", others={self.others}" if self.others else ""
         share = "" if self.share == 1 else f", share={self.share}"
         carry = f", carry={self.carry}" if self.carry else ""
-        how = f"rarer_than={self.rarer_than:g}{others}{share}{carry}"
+        model = "" if self.model == DEFAULT_MODEL else f", model={self.model!r}"
+        how = f"rarer_than={self.rarer_than:g}{others}{share}{carry}{model}"
         return f"Redraw({key}, {how}, label={self.label!r})"
 
     @property
@@ -168,6 +175,7 @@ rarer_than = 100                    # people who share a record's other keys"""
             self.share,
             list(self.carry),
             self.label,
+            self.model,
         )
 
     @classmethod
@@ -179,6 +187,7 @@ rarer_than = 100                    # people who share a record's other keys"""
             others=entries.others,
             share=entries.share,
             carry=entries.carry,
+            model=entries.model,
             label=entries.label,
         )
 
@@ -234,7 +243,7 @@ rarer_than = 100                    # people who share a record's other keys"""
                 f"A redraw of {' and '.join(self.key)} needs other keys, by which records are rare."
                 " Add keys, or use mm.Swap or mm.Pram."
             )
-        return Rarity(search_models(data.project(others)).nearest, float(self.rarer_than))
+        return Rarity(make_model(data.project(others), self.model).nearest, float(self.rarer_than))
 
     def _factor(self, data: Microdata, rarity: Rarity, margin: Integers, moved: int) -> Factor:
         """Return P[true, released]: `(1 - x) 1(k = j) + x p_j` for rare records, x = (m-1)/(n-1).

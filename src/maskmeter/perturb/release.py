@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from maskmeter.data.frames import FrameKind, as_kind
 from maskmeter.data.microdata import Microdata, check_microdata
-from maskmeter.data.table import KeyTable
+from maskmeter.data.recoding import Counts
 from maskmeter.display import InWords, cell_chart, cell_table, facts
 from maskmeter.errors import Caution, InputError, MatrixError, PerturbationError, warn
 from maskmeter.mechanism import (
@@ -155,7 +155,7 @@ class Release(InWords):
         named |= {name for name, share in self.changed_by_key.items() if share}
         return tuple(name for name in self.original.space.names if name in named)
 
-    def recoded(self, counts: KeyTable) -> KeyTable:
+    def recoded(self, counts: Counts) -> Counts:
         """Return population counts of the original categories by the released ones."""
         sample = self.original
         for step in self.recodes:

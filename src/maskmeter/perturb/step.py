@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from maskmeter.checks import check_number, shown
 from maskmeter.data.keys import Codes, Key, KeySpace, combined
 from maskmeter.data.microdata import Microdata
-from maskmeter.data.recoding import recoded_counts, recoded_records
+from maskmeter.data.recoding import Counts, recoded_counts, recoded_records
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, as_by, by_cell
 from maskmeter.errors import Caution, InputError, PerturbationError
@@ -150,7 +150,7 @@ class Step(ABC):
             data = data if grouped is None else recoded_records(data, *grouped)
         return data
 
-    def recoded_counts(self, counts: KeyTable, sample: Microdata) -> KeyTable:
+    def recoded_counts(self, counts: Counts, sample: Microdata) -> Counts:
         """Return population counts by the keys as the step leaves them."""
         for name in self.altered_keys:
             if name in counts.space.names:

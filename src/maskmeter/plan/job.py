@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from maskmeter.data.bands import MANY
+from maskmeter.data.households import HouseholdTable, count_households
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.reading import read
+from maskmeter.data.source import Source
 from maskmeter.data.table import KeyTable, count
 from maskmeter.errors import (
     ColumnNotFoundError,
@@ -18,6 +20,7 @@ from maskmeter.errors import (
     ManyCategoriesWarning,
     PlanError,
     PopulationMismatchWarning,
+    without_warnings,
 )
 from maskmeter.mechanism import Misclassification
 from maskmeter.perturb import Release
@@ -25,6 +28,7 @@ from maskmeter.perturb.entries import Varying, matrix_of, varying, varying_entry
 from maskmeter.perturb.methods import step_of
 from maskmeter.perturb.step import Step
 from maskmeter.plan.reading import PlanFile
+from maskmeter.plan.recorded import recorded_space
 from maskmeter.plan.schema import Data, Plan
 from maskmeter.plurals import counted
 from maskmeter.risk.target import Target
@@ -45,6 +49,7 @@ class Task:
     sample: Microdata
     population: KeyTable | None
     errors: Misclassification | None
+    households: HouseholdTable | None = None  # of the population, if its file names them
 
     @property
     def plan(self) -> Plan:
@@ -68,7 +73,13 @@ class Task:
     @cached_property
     def views(self) -> dict[str, View]:
         """The file as the intruder of each scenario sees it, before protection."""
-        return views(self.sample, self.scenarios, counts=self.population, errors=self.errors)
+        return views(
+            self.sample,
+            self.scenarios,
+            counts=self.population,
+            errors=self.errors,
+            model=self.plan.data.model,
+        )
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -184,13 +195,18 @@ def read_task(file: PlanFile, source: Path) -> Task:
         "bands": {name: list(bounds) for name, bounds in data.bands.items()} or None,
     }
     dialect = {"encoding": data.encoding, "delimiter": data.delimiter, "decimal": data.decimal}
-    population = None
+    population = households = None
     if data.population is not None:
         counted = file.folder / data.population
         population = file.blame(
             ("data", "population"), lambda: count(counted, keys=keys, **reading)
         )
-    sample = _read(file, source, population.space if population else keys, reading | dialect)
+        households = file.blame(
+            ("data", "population"), lambda: _households(counted, keys, data.household, reading)
+        )
+    reading |= dialect
+    space = recorded_space(file, source, population.space, reading) if population else keys
+    sample = _read(file, source, space, reading)
     if isinstance(data.fraction, Varying):
         sample = file.blame(("data", "fraction"), lambda: _sampled(sample, data.fraction))
     elif data.fraction is None and data.weights is None:
@@ -199,7 +215,17 @@ def read_task(file: PlanFile, source: Path) -> Task:
         _check_share(sample, population)
     for number, pair in enumerate(plan.loss.tables):
         file.blame(("loss", "tables", number), lambda pair=pair: _check_table(sample, pair))
-    return Task(file, sample, population, _errors(file, sample))
+    return Task(file, sample, population, _errors(file, sample), households)
+
+
+def _households(
+    source: Path, keys: list[str], household: str | None, reading: dict[str, Any]
+) -> HouseholdTable | None:
+    """Return the households of a population whose file has the column that names them."""
+    if household is None or household not in Source.of(source).names:
+        return None
+    with without_warnings(ManyCategoriesWarning):  # said when people were counted
+        return count_households(source, keys, household=household, **reading)
 
 
 def _checked_keys(file: PlanFile, source: Path) -> list[str]:

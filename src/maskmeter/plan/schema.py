@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.perturb.entries import Entries, Varying
 from maskmeter.perturb.methods import SearchedMethod, StepPlan
 
@@ -18,6 +19,7 @@ class Data(Entries, frozen=True):
     weights: str | None = None
     population: str | None = None
     household: str | None = None
+    model: ModelName = DEFAULT_MODEL
     missing: Literal["refuse", "category"] = "refuse"
     bands: dict[str, list[float]] = {}
     codes: list[str] = []

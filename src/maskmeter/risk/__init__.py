@@ -1,5 +1,7 @@
 """Identification risk, with what was assumed."""
 
+from maskmeter.risk.households import HouseholdRisk
+from maskmeter.risk.joint_keys import household_risk
 from maskmeter.risk.linkage import Linkage, LinkageTrial, linkage_probability, linkage_trial
 from maskmeter.risk.measures import (
     approximate_risk,
@@ -13,6 +15,7 @@ from maskmeter.risk.view import View
 
 __all__ = [
     "EstimatedRisk",
+    "HouseholdRisk",
     "Linkage",
     "LinkageTrial",
     "Risk",
@@ -21,6 +24,7 @@ __all__ = [
     "correctly_classified_risk",
     "estimate_risk",
     "exact_risk",
+    "household_risk",
     "in_sample_risk",
     "linkage_probability",
     "linkage_trial",

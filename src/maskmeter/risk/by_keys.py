@@ -18,6 +18,7 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.display import InWords
 from maskmeter.errors import InputError
+from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted
 from maskmeter.risk.intruder import EXACT_MATCH, Intruder
@@ -176,6 +177,7 @@ def risk_by_keys(
     known: str | Sequence[str] | None = None,
     intruder: Intruder = EXACT_MATCH,
     misclassification: Errors = None,
+    model: ModelName = DEFAULT_MODEL,
     progress: Progress | None = None,
 ) -> KeyCurve:
     """Return the risk of a file when an intruder knows only some of its keys.
@@ -183,7 +185,7 @@ def risk_by_keys(
     Parameters
     ----------
     population
-        Counts of the true keys; without them every set of keys has a search and an estimate.
+        Counts of the true keys; without them every set of keys has a model and an estimate.
     subsets
         "nested" adds one key after the other, "all" goes through every set of keys, and "drop-one"
         through all keys and all but one of them. Misclassification that depends on a key outside a
@@ -193,6 +195,8 @@ def risk_by_keys(
         of the file.
     intruder
         As for `mm.exact_risk`.
+    model
+        The kind of model, by name, as for `mm.estimate_risk`.
 
     >>> import maskmeter as mm
     >>> census = mm.synthetic_census(size=50_000)
@@ -206,7 +210,7 @@ def risk_by_keys(
     check_choice(subsets, Subsets, name="subsets")
     check_choice(intruder, Intruder, name="intruder")
     check_progress(progress)
-    view = View.of(data, counts=population, errors=misclassification)
+    view = View.of(data, counts=population, errors=misclassification, model=model)
     sets = list(_chosen(_ordered(view.keys, known, view.release.truth.space), subsets))
     found = []
     for number, keys in enumerate(sets, start=1):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from maskmeter.errors import (
     Caution,
+    FewRecordsWarning,
     FewUniquesWarning,
     LargeFractionWarning,
     SmallWeightWarning,
@@ -13,7 +14,7 @@ from maskmeter.errors import (
     UnfitModelWarning,
     WeakFitWarning,
 )
-from maskmeter.loglinear import LogLinearSearch
+from maskmeter.loglinear import FileModel, LogLinearSearch, ShrunkLogLinear
 from maskmeter.loglinear.model import fit_cautions
 from maskmeter.loglinear.search import WEAK, search_cautions
 from maskmeter.plurals import counted, plural
@@ -22,23 +23,24 @@ from maskmeter.risk.sight import Sight
 
 _FEW_UNIQUES = 50
 _LARGE_FRACTION = 0.5
+_LARGE_Z2 = 3.0  # of an empirical-Bayes model
+_FEW_RECORDS = 3_000
 
 
-def cautions(search: LogLinearSearch, *, uniques: int) -> Iterator[Caution]:
+def cautions(model: FileModel, *, uniques: int) -> Iterator[Caution]:
     """Yield the cautions about the estimate of a file's risk."""
     if not uniques:  # no model is needed to say that there is no risk
         return
-    if abs(search.goodness.z2) > UNUSABLE:
-        yield Caution(UnfitModelWarning, unfit(search.goodness.z2))
-    yield from search_cautions(search)
-    yield from _fit(search)
+    if abs(model.goodness.z2) > UNUSABLE:
+        yield Caution(UnfitModelWarning, unfit(model.goodness.z2))
+    yield from _shrunk(model) if isinstance(model, ShrunkLogLinear) else _searched(model)
     if uniques < _FEW_UNIQUES:
         text = (
             f"The file has only {counted(uniques, 'sample unique')}, too few to test the model."
             " Read the risk as an order of magnitude, or add keys."
         )
         yield Caution(FewUniquesWarning, text)
-    yield from _sampling(search)
+    yield from _sampling(model)
 
 
 def weighted_unevenly(sight: Sight, *, told: Collection[str] = ()) -> Iterator[Caution]:
@@ -66,11 +68,39 @@ def unfit(z2: float) -> str:
     )
 
 
-def _fit(search: LogLinearSearch) -> Iterator[Caution]:
+def _shrunk(model: ShrunkLogLinear) -> Iterator[Caution]:
+    """Yield the cautions about the fit of the empirical-Bayes model."""
+    z2, records = model.goodness.z2, model.observed.size
+    if _LARGE_Z2 < z2 <= UNUSABLE:
+        text = (
+            f"z2 is {z2:.1f}, above {_LARGE_Z2:g}: the model misses structure, such as dependence"
+            " between four keys, and the risk is likely overstated. Use coarser keys, or give the"
+            " population counts."
+        )
+        yield Caution(WeakFitWarning, text)
+    if -UNUSABLE <= z2 < -WEAK:
+        text = (
+            f"z2 is {z2:.1f}, below -{WEAK}: keys depend on each other in ways that the model spreads"
+            " over too many cells, and the risk is likely understated; the upper end of the interval"
+            ' allows for it. Compare model="score-path", or use fewer or coarser keys.'
+        )
+        yield Caution(WeakFitWarning, text)
+    elif records < _FEW_RECORDS and z2 < 0:
+        text = (
+            f"The file has {counted(records, 'record')}, fewer than {_FEW_RECORDS:,}, and z2 is"
+            f" {z2:.1f}: the risk is likely understated, by up to a fifth where keys depend on each"
+            " other strongly. Use fewer or coarser keys, or give the population counts."
+        )
+        yield Caution(FewRecordsWarning, text)
+
+
+def _searched(search: LogLinearSearch) -> Iterator[Caution]:
+    """Yield the cautions about the fit of searched or given models."""
+    yield from search_cautions(search)
     z2 = search.goodness.z2
     if WEAK < abs(z2) <= UNUSABLE and not any(search_cautions(search)):
         flaw, end = ("misses structure", "over") if z2 > 0 else ("overfits the sample", "under")
-        what = "mm.search_loglinear or other terms" if search.method == "given" else "coarser keys"
+        what = "mm.shrink_loglinear or other terms" if search.method == "given" else "coarser keys"
         text = (
             f"z2 is {z2:.1f}, outside -{WEAK} to {WEAK}: the model {flaw} and the risk may be"
             f" {end}stated. Use {what}."
@@ -80,9 +110,9 @@ def _fit(search: LogLinearSearch) -> Iterator[Caution]:
         yield from fit_cautions(one)
 
 
-def _sampling(search: LogLinearSearch) -> Iterator[Caution]:
-    data = search.nearest.data
-    fraction = float(data.inclusion(search.nearest.observed.codes).max())
+def _sampling(model: FileModel) -> Iterator[Caution]:
+    data = model.nearest.data
+    fraction = float(data.inclusion(model.nearest.observed.codes).max())
     if fraction > _LARGE_FRACTION:
         text = (
             f"Up to {fraction:.0%} of the population was sampled, so most of the units that the model"

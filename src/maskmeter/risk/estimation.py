@@ -13,11 +13,11 @@ from maskmeter.errors import (
     InputError,
     MatrixError,
 )
-from maskmeter.loglinear import LogLinearSearch
+from maskmeter.loglinear import FileModel, ShrunkLogLinear
 from maskmeter.plurals import counted, plural
-from maskmeter.risk.cautions import cautions, weighted_unevenly
+from maskmeter.risk.cautions import cautions
 from maskmeter.risk.gathered import LISTED
-from maskmeter.risk.interval import Z, bootstrap_errors, standard_error
+from maskmeter.risk.interval import Z, bootstrap_errors, shrunk_margins, standard_error
 from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.margins import unused_margin
 from maskmeter.risk.released_cells import CellRisk, Method, ReleasedCells
@@ -29,7 +29,7 @@ Interval = Literal["model", "bootstrap", "none"]
 
 
 class Bootstrap(NamedTuple):
-    """How an interval is found by whole searches on samples from the model."""
+    """How an interval is found by whole estimates on samples from the model."""
 
     replications: int
     seed: int
@@ -37,23 +37,22 @@ class Bootstrap(NamedTuple):
 
 def estimate(
     cells: ReleasedCells,
-    search: LogLinearSearch,
+    model: FileModel,
     *,
     intruder: Intruder = EXACT_MATCH,
     household: str | None = None,
     interval: Bootstrap | Literal["model", "none"] = "model",
 ) -> EstimatedRisk:
-    """Return the estimated risk of a file by the models that a search would use."""
-    found = [cells.risk(one.model, one.phi, intruder) for one in search.weighted]
+    """Return the estimated risk of a file by its model, or the average of several."""
+    found = [cells.risk(one.model, one.phi, intruder) for one in model.weighted]
     values = [one.of(intruder) for one in found]
-    average = np.average(values, axis=0, weights=[one.weight for one in search.weighted])
+    average = np.average(values, axis=0, weights=[one.weight for one in model.weighted])
     more = [] if all(one.converged for one in found) else [_UNSETTLED]
-    more += weighted_unevenly(cells.sight)
     if intruder == INFORMED:
         more += [*_gathered(found, cells), *unused_margin(cells.sight)]
     by_record = average[cells.table.place]
     risk = _result(
-        cells, search, by_record, intruder=intruder, household=household, more=tuple(more)
+        cells, model, by_record, intruder=intruder, household=household, more=tuple(more)
     )
     if interval == "none":
         return risk
@@ -116,7 +115,7 @@ def check_method(sight: Sight, method: Method, intruder: Intruder = EXACT_MATCH)
 
 def _result(
     cells: ReleasedCells,
-    search: LogLinearSearch,
+    model: FileModel,
     by_record: Array,
     *,
     intruder: Intruder,
@@ -139,12 +138,12 @@ def _result(
             "the intruder does not know who is in the sample",
             ASSUMED[intruder],
         ),
-        search=search,
+        model=model,
         method=method,
         every=by_record,
-        tau1=search.tau1,
-        tau2=search.tau2,
-        cautions=(*cautions(search, uniques=len(sight.uniques)), *more),
+        tau1=model.tau1,
+        tau2=model.tau2,
+        cautions=(*cautions(model, uniques=len(sight.uniques)), *more),
         household=household,
         unprotected=sight.unprotected,
         intruder=intruder,
@@ -152,12 +151,17 @@ def _result(
 
 
 def _modelled(risk: EstimatedRisk, cells: ReleasedCells, parts: list[Array]) -> tuple[float, float]:
-    """Return the lowest and highest total of A, B and the nearest model, with a margin of error.
+    """Return the ends of the interval by the model's own variances.
 
-    The margin is that of the nearest model's tau2; after misclassification it is scaled as the
-    estimate is.
+    Those of a search are the lowest and highest total of A, B and the nearest model, with a margin
+    of error. All are found for tau2; after misclassification they are scaled as the estimate is.
     """
-    search, unique = risk.search, cells.table.records == 1
+    search = risk.model
+    if isinstance(search, ShrunkLogLinear):
+        held = cells.method != "em"
+        down, up = shrunk_margins(search, moved=cells.moved(search), truth_held=held)
+        return risk.total - _scaled(down, risk), risk.total + _scaled(up, risk)
+    unique = cells.table.records == 1
     totals = [
         (one, float(part[unique].sum())) for one, part in zip(search.weighted, parts, strict=True)
     ]
@@ -175,12 +179,12 @@ def _modelled(risk: EstimatedRisk, cells: ReleasedCells, parts: list[Array]) -> 
 
 
 def _bootstrapped(risk: EstimatedRisk, how: Bootstrap) -> tuple[float, float]:
-    """Return the estimate with the root mean square error of whole searches on drawn samples."""
-    errors = bootstrap_errors(risk.search, replications=how.replications, seed=how.seed)
+    """Return the estimate with the root mean square error of whole estimates on drawn samples."""
+    errors = bootstrap_errors(risk.model, replications=how.replications, seed=how.seed)
     half = _scaled(Z * float(np.hypot(errors.mean(), errors.std())), risk)
     return risk.total - half, risk.total + half
 
 
-def _scaled(half: float, risk: EstimatedRisk) -> float:
-    """Return a half-width for tau2 as one for the adjusted total, which is smaller or larger."""
-    return half * risk.total / risk.tau2 if risk.tau2 else half
+def _scaled(width: float, risk: EstimatedRisk) -> float:
+    """Return a width for tau2 as one for the adjusted total, which is smaller or larger."""
+    return width * risk.total / risk.tau2 if risk.tau2 else width

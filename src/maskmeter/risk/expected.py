@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.loglinear.expectations import log_generating, nodes
+from maskmeter.loglinear.expectations import expected_inverse, log_generating, nodes
 from maskmeter.mechanism import Grid
 from maskmeter.types import Array, Integers
 
@@ -259,20 +259,42 @@ def _nodes(cells: Cells, least: Array) -> tuple[Array, Array]:
     return s, step[:, None] * s * (1 + np.exp(-y))
 
 
-def match_given_release(sources: Sources, released: Array) -> Array:
-    """Return E(risk of exact matching), given the released counts alone, with Poisson cells.
+def match_given_release(sources: Sources, released: Array, *, phi: float = 0.0) -> Array:
+    """Return E(risk of exact matching), given the released counts alone.
 
     A record in a released cell of m comes from its own cell with the chance `q = lam_j x_j / sum_k
     lam_k x_k`, and its risk is `q integral over t in [0, 1] of (1 - q (1 - t))^(m - 1) e^(-lam_j
-    (1 - x_j) (1 - t))`.
+    (1 - x_j) (1 - t))`. With phi, a unique in gamma cells has the gamma form of that integral, and
+    the weights `lam_k x_k / (1 + phi lam_k x_k)` in q.
     """
     own = sources.own
-    (arrivals,) = sources.moments(sources.lam, range(1, 2))
-    q = np.divide(own.lam * own.x, arrivals, out=np.zeros_like(arrivals), where=arrivals > 0)
+    q = own_origin(sources)
     others = own.lam * (1 - own.x)
     gap, weight = nodes(others + q * (released - 1))
     logs = (released - 1)[:, None] * np.log1p(-q[:, None] * gap) - others[:, None] * gap
-    return np.asarray(q * (np.exp(logs) * weight).sum(axis=1))
+    risk = np.asarray(q * (np.exp(logs) * weight).sum(axis=1))
+    if phi:
+        inverse = expected_inverse(own.lam, pi=own.x, phi=phi)
+        risk = np.where(released == 1, own_origin(sources, phi) * inverse, risk)
+    return risk
+
+
+def own_origin(sources: Sources, phi: float = 0.0) -> Array:
+    """Return q, the chance that a record comes from its own cell.
+
+    With too many sources to go through, phi is left out: it takes half a point off the error.
+    """
+    own = sources.own
+    mine = own.lam * own.x
+    if phi and one_by_one(sources.grid):
+        mine = mine / (1 + phi * mine)
+        arrivals = np.empty_like(mine)
+        for targets, cells, _ in sources.blocks():
+            sent = cells.lam * cells.x
+            arrivals[targets] = (sent / (1 + phi * sent)).sum(axis=1)
+    else:
+        (arrivals,) = sources.moments(sources.lam, range(1, 2))
+    return np.divide(mine, arrivals, out=np.zeros_like(arrivals), where=arrivals > 0)
 
 
 def informed_given_release(cells: Cells) -> Array:

@@ -12,14 +12,17 @@ from math import sqrt
 
 import numpy as np
 
+from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
-from maskmeter.loglinear import LogLinear, LogLinearSearch
+from maskmeter.loglinear import CellModel, FileModel, LogLinear, ShrunkLogLinear
 from maskmeter.loglinear.expectations import (
+    chance_of_uniqueness,
     error_coefficients,
     expected_inverse,
     expected_inverse_square,
 )
 from maskmeter.loglinear.fit import places_in, restricted
+from maskmeter.loglinear.observed import margin_of
 from maskmeter.loglinear.search import search_models
 from maskmeter.loglinear.terms import Term
 from maskmeter.streams import generator
@@ -27,15 +30,76 @@ from maskmeter.types import Array
 
 Z = 1.96
 _MOST_SWEEPS, _SETTLED = 50, 1e-4
+_ALWAYS = 0.015  # of tau2: an error that no variance shows
+_TRUSTED = 0.04  # of tau2: the standard error of B2 at which half of it counts
+_UNHELD = 0.1  # of tau2, for the records that were moved: error of a truth that is estimated
+_WEIGHTED = 0.06  # of tau2: error of a model of weights, the more these differ
+_TINY = 1e-12
 
 
 @lru_cache(maxsize=8)  # candidates of one file share its model
 def standard_error(model: LogLinear) -> float:
-    """Return the standard error of tau2 under a model, `sqrt(v1 + v2 + vB/4)`."""
-    return sqrt(chance_variance(model) + fit_variance(model) + model.goodness.b2_variance / 4)
+    """Return the standard error of tau2 under a searched model, `sqrt(v1 + v2 + vB/4)`."""
+    effect = 1.0 if model.unsampled is None else _design_effect(model.data)
+    fit = effect * fit_variance(model)
+    return sqrt(chance_variance(model) + fit + model.goodness.b2_variance / 4)
 
 
-def chance_variance(model: LogLinear) -> float:
+def shrunk_margins(
+    model: ShrunkLogLinear, *, moved: float = 0.0, truth_held: bool = True
+) -> tuple[float, float]:
+    """Return how far an approximate 95 % interval for tau2 goes down and up from the estimate.
+
+    `S = 1.96 sqrt(v1 + v2 + vB/16 + (0.015 tau2)^2)` on both sides. Where B2 is positive it often
+    exaggerates: the lower end falls by `w B2`, `w = 1/(1 + vB/(0.04 tau2)^2)`. Where it is negative
+    the model spreads people too thinly over cells in which there are none. Their own risk is then
+    understated, by about as much as B2 says: the upper end is raised by all of it. Records that were
+    moved into such cells count for too much: the lower end falls by the share `moved` of B2. Where
+    the truth is not held, what was moved is itself estimated: the lower end falls by all of B2, and
+    `(0.1 moved tau2)^2` is added in S; where weights differ, `(0.06 tau2)^2 (1 - 1/d)`, with d their
+    design effect.
+    """
+    tau2, good = model.tau2, model.goodness
+    if not good.b2_variance:  # everybody is in the file
+        return 0.0, 0.0
+    always = _ALWAYS**2 + (0.0 if truth_held else (_UNHELD * moved) ** 2)
+    if model.unsampled is not None:
+        always += _WEIGHTED**2 * (1 - 1 / _design_effect(model.data))
+    half = Z * sqrt(_shrunk_variances(model) + good.b2_variance / 16 + always * tau2**2)
+    trust = (_TRUSTED * tau2) ** 2
+    over = max(good.b2, 0.0) * trust / (trust + good.b2_variance)
+    under = max(-good.b2, 0.0)
+    return over + (moved if truth_held else 1.0) * under + half, under + half
+
+
+@lru_cache(maxsize=8)  # candidates of one file share its model
+def _shrunk_variances(model: ShrunkLogLinear) -> float:
+    return chance_variance(model) + shrunk_variance(model)
+
+
+def shrunk_variance(model: ShrunkLogLinear) -> float:
+    """Return v2, the variance of tau2 that the posterior of the terms brings.
+
+    `sum over terms and their cells of v (sum over the uniques in the cell of h2 - e^(-nu))^2`
+    """
+    codes, space = model.observed.uniques, model.data.space
+    lam, pi = model.at(codes)
+    slope = expected_inverse(lam, pi=pi) - chance_of_uniqueness(lam, pi=pi)
+    fitted = model.unsampled_shrinkage or model.shrinkage
+    return sum(
+        float((term.variance * margin_of(slope, codes, term.keys, space=space) ** 2).sum())
+        for term in fitted.terms
+    )
+
+
+def _design_effect(data: Microdata) -> float:
+    """Return by how much unequal weights raise the variance of a fit to the units they stand for."""
+    rest = np.maximum(np.asarray(data.weights) - 1, 0.0)
+    total = float(rest.sum())
+    return max(len(rest) * float((rest**2).sum()) / total**2, 1.0) if total else 1.0
+
+
+def chance_variance(model: CellModel) -> float:
     """Return v1, the variance of the sum of 1/F over the sample uniques when the means are known."""
     lam, pi = model.at(model.observed.uniques)
     by_cell = expected_inverse_square(lam, pi=pi) - expected_inverse(lam, pi=pi) ** 2
@@ -82,40 +146,60 @@ def _projected(sums: Array, mu: Array, keys: Term, terms: tuple[Term, ...]) -> f
     return whole - left
 
 
-def bootstrap_errors(search: LogLinearSearch, *, replications: int, seed: int) -> Array:
-    """Return the errors of the whole estimate, search included, on samples from the nearest model.
+def bootstrap_errors(model: FileModel, *, replications: int, seed: int) -> Array:
+    """Return the errors of the whole estimate, a search included, on samples from the nearest model.
 
-    Each replication draws the records of a sample from the model, searches anew, and compares the
-    estimate of tau2 with the sum of 1/F over that sample's uniques, whose unsampled units are
-    Poisson.
+    Each replication draws the records of a sample from the model, fits or searches anew, and
+    compares the estimate of tau2 with the sum of 1/F over that sample's uniques, whose unsampled
+    units are Poisson.
     """
     errors = np.empty(replications)
     for run in range(replications):
         rng = generator(seed, f"bootstrap {run}")
-        found = search_models(
-            _drawn_sample(search.nearest, rng),
-            method="forward" if search.method == "forward" else "score",
-            enough=search.enough,
-            most_terms=search.most_terms,
-        )
-        lam, pi = search.nearest.at(found.nearest.observed.uniques)
+        found = _estimated_anew(model, drawn_sample(model.nearest, rng))
+        lam, pi = model.nearest.at(found.nearest.observed.uniques)
         unseen = rng.poisson((1 - pi) * lam)
         errors[run] = found.tau2 - float((1 / (1 + unseen)).sum())
     return errors
 
 
-def _drawn_sample(model: LogLinear, rng: np.random.Generator) -> Microdata:
+def _estimated_anew(model: FileModel, sample: Microdata) -> FileModel:
+    """Return the model of another sample, found in the same way."""
+    if isinstance(model, ShrunkLogLinear):
+        return ShrunkLogLinear.of(sample)
+    return search_models(
+        sample,
+        method="forward" if model.method == "forward" else "score-path",
+        enough=model.enough,
+        most_terms=model.most_terms,
+    )
+
+
+def drawn_sample(model: CellModel, rng: np.random.Generator) -> Microdata:
     """Return a sample that the model might have given, of one record at least.
 
-    A fitted table of weights stands for the population: units drawn from it are kept in proportion
-    to their inclusion probabilities.
+    With weights a record gets what its cell's unsampled units come to for each record, times what
+    a record of the file has of that. A fitted table of weights stands for the population: units
+    drawn from it are kept in proportion to their inclusion probabilities.
     """
-    data, total = model.data, model.observed.total
-    largest = float(data.inclusion(model.observed.codes).max()) if data.weights is not None else 1.0
-    number = max(int(rng.poisson(total * largest)), 1)
-    codes = model.means.draw(number, seed=int(rng.integers(2**63)))
-    if data.weights is not None:
+    data, means, space = model.data, model.means, model.data.space
+    largest = 1.0
+    if model.observed.pseudo:
+        largest = float(data.inclusion(model.observed.codes).max())
+    number = max(int(rng.poisson(means.total * largest)), 1)
+    codes = means.draw(number, seed=int(rng.integers(2**63)))
+    if model.observed.pseudo:
         kept = rng.random(number) * largest < data.inclusion(codes)
         codes = codes[kept] if kept.any() else codes[:1]
-    fraction = data.fraction if data.fraction is not None else float(data.inclusion(codes)[0])
-    return Microdata(data.space, codes, fraction=fraction)
+    if model.unsampled is None:
+        fraction = data.fraction if data.fraction is not None else float(data.inclusion(codes)[0])
+        return Microdata(space, codes, fraction=fraction)
+    own = (np.asarray(data.weights) - 1).clip(0) / _unsampled_each(model, data.codes)
+    rest = _unsampled_each(model, codes) * rng.choice(own, len(codes))
+    return Microdata(space, codes, weights=1 + rest)
+
+
+def _unsampled_each(model: CellModel, codes: Codes) -> Array:
+    """Return how many unsampled units there are for a record of each cell; never 0."""
+    _, pi = model.at(codes)
+    return np.maximum((1 - pi) / np.maximum(pi, _TINY), _TINY)

@@ -20,6 +20,7 @@ from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.margins import unused_margin
 from maskmeter.risk.population import Uniques, unsampled
 from maskmeter.risk.result import Risk
+from maskmeter.risk.shared import largest_shared
 from maskmeter.risk.sight import Sight
 from maskmeter.streams import RandomSource
 from maskmeter.types import Array, Integers
@@ -60,16 +61,29 @@ def exact(uniques: Uniques, intruder: Intruder = EXACT_MATCH) -> Risk:
 def _match(uniques: Uniques, intruder: Intruder) -> Array:
     """Return the chance that the match of each cell is right."""
     informed = intruder == INFORMED and bool(uniques.mechanism.factors)
+    matched, likeliest = _chances(uniques, informed=informed)
+    return _with_margin(uniques, matched, likeliest) if informed else matched
+
+
+def _chances(uniques: Uniques, *, informed: bool) -> tuple[Array, Array]:
+    """Return (2.4) of each cell and, if asked for, the chance of the likeliest person."""
     found = uniques.rivals(likeliest=informed)
     stay, own, pi = uniques.stay, uniques.own, uniques.pi
     matched = formulas.match_probability(stay=stay, population=own, rivals=found, pi=pi)
     matched = formulas.no_target_no_risk(matched, own)
     if not informed:
-        return matched
-    values = formulas.likeliest_probability(stay=stay, population=own, rivals=found, pi=pi)
-    if uniques.exchanged is not None:
-        here, by_margin = uniques.exchanged.risk(uniques.cells)
-        values[here] = np.maximum(by_margin, matched[here])
+        return matched, matched
+    likeliest = formulas.likeliest_probability(stay=stay, population=own, rivals=found, pi=pi)
+    return matched, likeliest
+
+
+def _with_margin(uniques: Uniques, matched: Array, likeliest: Array) -> Array:
+    """Return the informed risk, with what the margin tells where values were exchanged."""
+    if uniques.exchanged is None:
+        return likeliest
+    here, by_margin = uniques.exchanged.risk(uniques.cells)
+    values = likeliest.copy()
+    values[here] = np.maximum(by_margin, matched[here])
     return values
 
 
@@ -101,9 +115,11 @@ def likeliest_people(uniques: Uniques, among: NDArray[np.bool_]) -> tuple[Intege
 
 
 def _shared(uniques: Uniques, intruder: Intruder) -> float:
-    """Return the largest risk of a record that shares its cell with others.
+    """Return the largest risk of a record that shares its cell with others, R(m) of m records.
 
-    The same equation at its cell, and at most one in the number of records there.
+    It exceeds neither 1/m nor the chance of the likeliest person behind a single record: the more
+    records there are, the less the largest odds tell. What a known margin tells is for single
+    records, and at most 1/m.
     """
     sight = uniques.sight
     table = KeyTable.of(sight.released.space, sight.released.codes)
@@ -111,7 +127,17 @@ def _shared(uniques: Uniques, intruder: Intruder) -> float:
     if not several.any():
         return 0.0
     cells = replace(uniques, sight=sight.at(table.codes[several]))
-    return float(np.minimum(_match(cells, intruder), 1 / table.counts[several]).max())
+    records = table.counts[several].astype(np.float64)
+    if not cells.mechanism.factors:
+        return float(np.minimum(_match(cells, intruder), 1 / records).max())
+    informed, by_margin = intruder == INFORMED, 0.0
+    matched, bound = _chances(cells, informed=True)
+    bound = np.minimum(bound, 1 / records)
+    if informed and cells.exchanged is not None:
+        here, _ = cells.exchanged.inside(cells.cells)
+        told = np.minimum(_with_margin(cells, matched, bound), 1 / records)
+        by_margin, bound[here] = float(told[here].max(initial=0.0)), 0.0
+    return max(by_margin, largest_shared(cells, records, bound=bound, informed=informed))
 
 
 def approximate(

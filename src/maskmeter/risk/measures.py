@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from maskmeter.checks import check_choice, check_whole
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.errors import InputError, warn
-from maskmeter.loglinear import LogLinear, LogLinearSearch
+from maskmeter.loglinear import DEFAULT_MODEL, LogLinear, LogLinearSearch, ShrunkLogLinear
 from maskmeter.perturb import Release
 from maskmeter.risk import known
 from maskmeter.risk.estimation import Bootstrap, Interval, check_method, estimate
 from maskmeter.risk.intruder import EXACT_MATCH, InclusionBy, Intruder
 from maskmeter.risk.known import Formula, InSampleFormula, ReleasedCounts
+from maskmeter.risk.models import Model, named
 from maskmeter.risk.released_cells import Method, ReleasedCells, fitted_file
 from maskmeter.risk.result import EstimatedRisk, Risk
 from maskmeter.risk.sight import Sight
@@ -21,8 +22,6 @@ from maskmeter.risk.view import Errors, View
 from maskmeter.streams import RandomSource, seed_of
 
 RiskT = TypeVar("RiskT", bound=Risk)
-Model: TypeAlias = LogLinear | LogLinearSearch | None
-
 _FEWEST_REPLICATIONS = 10
 
 
@@ -139,7 +138,7 @@ def in_sample_risk(data: Release | Microdata, *, formula: InSampleFormula = "2.2
 
 def estimate_risk(
     data: Release | Microdata,
-    model: Model = None,
+    model: Model = DEFAULT_MODEL,
     *,
     method: Method | None = None,
     intruder: Intruder = EXACT_MATCH,
@@ -157,7 +156,10 @@ def estimate_risk(
     data
         A release, or a sample as it was recorded.
     model
-        From `mm.search_loglinear` or `mm.fit_loglinear`; without one the default search is made.
+        "shrunk", the default: the empirical-Bayes model of all margins (`mm.shrink_loglinear`).
+        "score-path" or "forward": models that a search finds (`mm.search_loglinear`). Or a model
+        that was fitted already, also by `mm.fit_loglinear`. Beyond 50 million cells "shrunk" gives
+        way to the score path, and the result says so.
     method
         "expected", the default for a release: the exact risk (2.4) to expect given the original
         sample. "em", the default for a file recorded with error: the original counts are estimated
@@ -171,7 +173,7 @@ def estimate_risk(
         come before its own misclassification.
     interval
         "model" for the approximate 95 % interval by the model's variances, "bootstrap" for one by
-        `replications` whole searches on samples from the model (`rng` seeds them), or "none".
+        `replications` whole estimates on samples from the model (`rng` seeds them), or "none".
     household
         A column of the file that names households, to also get the risk of each.
 
@@ -186,26 +188,30 @@ def estimate_risk(
     check_choice(interval, Interval, name="interval")
     check_whole(replications, name="replications", least=_FEWEST_REPLICATIONS)
     check_choice(intruder, Intruder, name="intruder")
-    view = View.of(data, errors=misclassification, sampled_by=inclusion)
+    name = named(model)
+    view = View.of(
+        data, errors=misclassification, sampled_by=inclusion, model=name or DEFAULT_MODEL
+    )
     sight = view.sight
     if household is not None:
         sight.released.groups(household)  # refused before the work, if at all
     chosen = _method(sight, model) if method is None else method
     check_choice(chosen, Method, name="method")
     check_method(sight, chosen, intruder)
-    if model is None:
-        search = view.searches.of(fitted_file(sight, chosen))
+    if name is None:
+        used = view.models.take(model, sight, chosen)
     else:
-        search = view.searches.take(model, sight, chosen)
-    if interval == "bootstrap" and search.method == "given":
+        used = view.models.for_file(fitted_file(sight, chosen))
+    if interval == "bootstrap" and used.method == "given":
         raise InputError(
-            'interval="bootstrap" repeats the model search. Give a model from mm.search_loglinear,'
-            " or none: a fixed model would make the interval far too short."
+            'interval="bootstrap" repeats how the model was found. Give a model from'
+            " mm.shrink_loglinear or mm.search_loglinear, or none: fixed terms would make the interval"
+            " far too short."
         )
     return _told(
         estimate(
             ReleasedCells(sight, chosen, inclusion),
-            search,
+            used,
             intruder=intruder,
             household=household,
             interval=Bootstrap(replications, seed_of(rng)) if interval == "bootstrap" else interval,
@@ -218,8 +224,9 @@ def _method(sight: Sight, model: Model) -> Method:
     if sight.truth is None:
         return "em"
     nearest = model.nearest if isinstance(model, LogLinearSearch) else model
-    of_released = isinstance(nearest, LogLinear) and nearest.data == sight.released
-    return "paper" if of_released and sight.released != sight.truth else "expected"
+    fitted = nearest.data if isinstance(nearest, LogLinear | ShrunkLogLinear) else None
+    of_released = fitted is not None and fitted == sight.released
+    return "em" if of_released and sight.released != sight.truth else "expected"
 
 
 def _counted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -146,22 +147,71 @@ class Uniques:
         return total[order]
 
 
-def population_of(sample: Microdata, population: KeyTable) -> KeyTable:
-    """Return the population with the sample's keys and category codes, if it may hold the sample."""
+def population_of(
+    sample: Microdata, population: KeyTable, recording: Callable[[], Mechanism] | None = None
+) -> KeyTable:
+    """Return the population with the sample's keys and category codes, if it may hold the sample.
+
+    Everybody in the sample has categories that somebody in the population has, unless errors made
+    them: `recording` gives what is known about these.
+    """
     counts = population.onto(sample.space)
     for position, key in enumerate(sample.space.keys):
         size = counts.space.keys[position].size
         seen = np.bincount(sample.codes[:, position], minlength=size) > 0
         there = np.bincount(counts.codes[:, position], minlength=size) > 0
-        lost = int((seen & ~there).sum())
-        if lost:
-            raise CategoryError(
-                f"Nobody in the population has {lost} of the {int(seen.sum())} categories of"
-                f" {key.name!r} that occur in the sample. Count the population that the sample was"
-                " drawn from, and store the column with the same type in both files (text never"
-                " matches numbers)."
-            )
+        lost, made = seen & ~there, None
+        if recording is not None and lost.any() and (seen & there).any():
+            made = recordable(recording().on(counts.space), counts, position)
+            lost &= True if made is None else ~made
+        if lost.any():
+            raise _nobody_has(key.name, int(lost.sum()), int(seen.sum()), errors=made is not None)
     return counts
+
+
+def recordable(
+    recording: Mechanism, population: KeyTable, position: int
+) -> NDArray[np.bool_] | None:
+    """Return which categories of a key somebody in the population may be recorded with.
+
+    Those j with `P[k, j] > 0` for a category k that somebody truly has, in the strata where they
+    have it. None when the key is recorded without error.
+
+    >>> import maskmeter as mm
+    >>> age = mm.KeySpace([mm.Key("age", ["young", "old", "unknown"])])
+    >>> errors = mm.Misclassification({"age": [[0.9, 0, 0.1], [0, 1, 0], [0.5, 0.5, 0]]}).on(age)
+    >>> recordable(errors, mm.KeyTable.of(age, [[0], [1]]), 0).tolist()
+    [True, True, True]
+    >>> recordable(errors, mm.KeyTable.of(age, [[1], [1]]), 0).tolist()
+    [False, True, False]
+    """
+    for factor in recording.factors:
+        if position in factor.columns:
+            codes = population.codes
+            rows = np.unique(factor.stratum(codes) * factor.size + factor.code(codes))
+            reached = (factor.P.reshape(-1, factor.size)[rows] > 0).any(axis=0)
+            own = factor.columns.index(position)
+            others = tuple(axis for axis in range(len(factor.sizes)) if axis != own)
+            return np.asarray(np.any(reached.reshape(factor.sizes), axis=others))
+    return None
+
+
+def _nobody_has(name: str, lost: int, seen: int, *, errors: bool) -> CategoryError:
+    """Return the error for recorded categories that nobody has, or that `errors` do not make."""
+    lacking = (
+        f"Nobody in the population has {lost} of the {seen} categories of {name!r} that occur in the"
+        " sample"
+    )
+    if errors:
+        return CategoryError(
+            f"{lacking}, and the recording errors rule out that anybody was recorded so. Give the"
+            " misclassification that made this file, or count the population that the sample was"
+            " drawn from."
+        )
+    return CategoryError(
+        f"{lacking}. Count the population that the sample was drawn from, and store the column with"
+        " the same type in both files (text never matches numbers)."
+    )
 
 
 def unsampled(population: KeyTable, sample: Microdata) -> NDArray[np.int64]:

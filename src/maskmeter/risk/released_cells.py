@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -12,14 +12,11 @@ import numpy as np
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import InputError
-from maskmeter.loglinear import LogLinear
-from maskmeter.loglinear.cell_sums import population_mean
+from maskmeter.loglinear import OneModel
 from maskmeter.loglinear.expectations import expected_inverse_of
-from maskmeter.loglinear.means import FittedMeans
 from maskmeter.loglinear.observed import Observed
 from maskmeter.mechanism import Grid
 from maskmeter.mechanism.grid import LARGEST_GRID
-from maskmeter.risk.em import fit_originals
 from maskmeter.risk.expected import (
     Cells,
     Places,
@@ -28,11 +25,14 @@ from maskmeter.risk.expected import (
     match_given_release,
     match_given_sample,
     one_by_one,
+    own_origin,
     risk_given_sample,
 )
 from maskmeter.risk.gathered import Gathered, without_gathered
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, InclusionBy, Intruder
 from maskmeter.risk.margins import known_margin, margin_effect
+from maskmeter.risk.originals import true_model
+from maskmeter.risk.shared_estimate import shared_factors
 from maskmeter.risk.sight import Sight
 from maskmeter.risk.told_counts import told_by_model
 from maskmeter.types import Array, Integers
@@ -67,10 +67,10 @@ class ReleasedCells:
     sight: Sight
     method: Method
     sampled_by: InclusionBy = "true"
-    _kept: dict[tuple[int, float], tuple[LogLinear, CellRisk]] = field(
+    _kept: dict[tuple[int, float], tuple[OneModel, CellRisk]] = field(
         default_factory=dict, init=False, repr=False
     )
-    _fitted_once: dict[int, tuple[LogLinear, FittedMeans, bool]] = field(
+    _originals: dict[tuple[int, float], tuple[OneModel, OneModel, bool]] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -84,12 +84,7 @@ class ReleasedCells:
         """The file whose counts the model describes."""
         return fitted_file(self.sight, self.method)
 
-    @cached_property
-    def pi(self) -> Array:
-        """Inclusion probability of every occupied cell."""
-        return self.fitted.inclusion(self.table.codes)
-
-    def risk(self, model: LogLinear, phi: float, intruder: Intruder) -> CellRisk:
+    def risk(self, model: OneModel, phi: float, intruder: Intruder) -> CellRisk:
         """Return the risk of every occupied released cell under one model, worked out once.
 
         That from an informed intruder brings that of exact matching with it.
@@ -111,16 +106,16 @@ class ReleasedCells:
         informed = np.maximum(exact, np.minimum(found.informed, most))
         return replace(found, exact_match=exact, informed=informed)
 
-    def _risk(self, model: LogLinear, phi: float, *, informed: bool) -> CellRisk:
+    def _risk(self, model: OneModel, phi: float, *, informed: bool) -> CellRisk:
         codes, mechanism = self.table.codes, self.sight.mechanism
         if self.method == "paper" or not mechanism.factors:
-            count, lam = self.table.records.astype(np.float64), model.population_mean(codes)
-            inverse = expected_inverse_of(count, lam, pi=self.pi, phi=phi)
+            count, (lam, pi) = self.table.records.astype(np.float64), model.at(codes)
+            inverse = expected_inverse_of(count, lam, pi=pi, phi=phi)
             stay = mechanism.stay(codes)
             return CellRisk(stay * inverse, stay * inverse)
         if self.method == "expected":
-            return self._given_sample(self._sources(model.means), phi, informed=informed)
-        return self._given_release(model, informed=informed)
+            return self._given_sample(self._sources(model), phi, informed=informed)
+        return self._given_release(model, phi, informed=informed)
 
     def _blocks(self, sources: Sources, phi: float) -> Iterator[tuple[Integers, Cells, Places]]:
         """Yield targets with their sources: all of them, or the likeliest if there are too many."""
@@ -130,12 +125,16 @@ class ReleasedCells:
 
     def _given_sample(self, sources: Sources, phi: float, *, informed: bool) -> CellRisk:
         """Return the risk given the original sample."""
-        exact_match, likeliest, least = np.zeros((3, len(self.pi)))
+        exact_match, likeliest, least = np.zeros((3, len(self.table.codes)))
         for targets, cells, own in self._blocks(sources, phi):
+            records = self.table.records[targets]
+            shared = shared_factors(cells, own, records=records, informed=informed)
             if not informed:
-                exact_match[targets] = match_given_sample(cells, own, phi=phi)
+                exact_match[targets] = shared.exact_match * match_given_sample(cells, own, phi=phi)
                 continue
             exact_match[targets], likeliest[targets] = risk_given_sample(cells, own, phi=phi)
+            exact_match[targets] *= shared.exact_match
+            likeliest[targets] *= shared.informed
             if not one_by_one(self.grid):
                 fewer = without_gathered(cells)
                 least[targets] = risk_given_sample(fewer, own, phi=phi).informed
@@ -147,7 +146,7 @@ class ReleasedCells:
 
     def _margin_effect(self, sources: Sources) -> Array:
         """Return by how much the informed risk of each cell grows because a margin is known."""
-        effect, grid = np.ones(len(self.pi)), self.grid
+        effect, grid = np.ones(len(self.table.codes)), self.grid
         factor = known_margin(self.sight.mechanism)
         if factor is None or factor.margin is None:
             return effect
@@ -158,42 +157,52 @@ class ReleasedCells:
         effect[here] = margin_effect(count.sum(axis=0), pi * lam, (1 - pi) * lam, uniques)
         return effect
 
-    def _given_release(self, model: LogLinear, *, informed: bool) -> CellRisk:
-        """Return the risk given the released file alone, with Poisson cells."""
+    def _given_release(self, model: OneModel, phi: float, *, informed: bool) -> CellRisk:
+        """Return the risk given the released file alone; from an informed intruder in Poisson cells."""
         records = self.table.records.astype(np.float64)
         unique = records == 1
 
-        def match(means: FittedMeans) -> Array:
-            return match_given_release(self._sources(means), records)
+        def match(true: OneModel) -> Array:
+            return match_given_release(self._sources(true), records, phi=phi)
 
-        means, converged = self._originals(model, lambda means: float(match(means)[unique].sum()))
+        key = id(model), phi
+        if key not in self._originals:  # the model is kept too, so that no other has its number
+            found = true_model(self.grid, model, lambda true: float(match(true)[unique].sum()))
+            self._originals[key] = model, *found
+        _, true, converged = self._originals[key]
         if not informed:
-            return CellRisk(match(means), None, converged)
+            return CellRisk(match(true), None, converged)
         likeliest, least = np.zeros((2, len(records)))
-        for targets, cells, _ in self._blocks(self._sources(means), 0.0):
+        for targets, cells, _ in self._blocks(self._sources(true), 0.0):
             likeliest[targets] = informed_given_release(cells)
             if not one_by_one(self.grid):
                 least[targets] = informed_given_release(without_gathered(cells))
         bound = None if one_by_one(self.grid) else least
-        return CellRisk(match(means), likeliest, converged, bound)
+        return CellRisk(match(true), likeliest, converged, bound)
 
-    def _originals(
-        self, model: LogLinear, risk: Callable[[FittedMeans], float]
-    ) -> tuple[FittedMeans, bool]:
-        """Return the means of the true cells behind the released ones, fitted once for a model."""
-        if id(model) not in self._fitted_once:
-            self._fitted_once[id(model)] = model, *fit_originals(self.grid, model, risk)
-        return self._fitted_once[id(model)][1:]
+    def moved(self, model: OneModel) -> float:
+        """Return the share of the sample uniques that were moved into their cells.
 
-    def _sources(self, means: FittedMeans) -> Sources:
+        It is known where the truth is, else estimated.
+        """
+        sight = self.sight
+        unique = self.table.records == 1
+        if not sight.mechanism.factors or not unique.any():
+            return 0.0
+        if self.method == "em":
+            true = self._originals[id(model), 0.0][1]
+            return float(1 - own_origin(self._sources(true))[unique].mean())
+        same = (sight.recorded.codes == sight.released.codes).all(axis=1)
+        return float(1 - same[sight.uniques].mean())
+
+    def _sources(self, model: OneModel) -> Sources:
         """Return the true cells behind the released ones, with counts of the fitted file."""
         grid, codes = self.grid, self._grid_codes
-        pi = self.fitted.inclusion(codes)
-        lam = population_mean(means.at(codes), pi, self.fitted)
+        lam, pi = model.at(codes)
         known = self._counts, grid.table(lam), grid.table(pi)
         if self.sampled_by == "recorded":
-            return Sources(grid, *known, recorded=self.pi)
-        told = told_by_model(grid.mechanism, means, self.sight.recorded)
+            return Sources(grid, *known, recorded=model.at(self.table.codes)[1])
+        told = told_by_model(grid.mechanism, model.population, self.sight.recorded)
         return Sources(grid, *known, told=grid.table(told.given(codes, pi)))
 
     @cached_property

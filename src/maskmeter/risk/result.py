@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from maskmeter import chart
 from maskmeter.checks import check_number, locked
 from maskmeter.data.frames import as_kind
+from maskmeter.data.households import Homes
 from maskmeter.data.microdata import Microdata
 from maskmeter.display import InWords, facts
 from maskmeter.errors import Caution, InputError, UnfitModelWarning
-from maskmeter.loglinear import LogLinearSearch
+from maskmeter.loglinear import FileModel
 from maskmeter.page import Table
 from maskmeter.plurals import counted, plural
 from maskmeter.risk.intruder import EXACT_MATCH, Intruder
@@ -194,13 +195,7 @@ class Risk(InWords):
         return as_kind(self._distribution(), self.data.frame_kind)
 
     def _distribution(self) -> pl.DataFrame:
-        edges = np.linspace(0, 1, 21)
-        counts, _ = np.histogram(self.by_unique, edges)
-        low, high = edges[:-1], edges[1:]
-        if self.negative:
-            low, high = np.append(-0.05, low), np.append(0.0, high)
-            counts = np.append(self.negative, counts)
-        return pl.DataFrame({"low": low, "high": high, "count": counts})
+        return risk_bins(self.by_unique)
 
     def ranked(self) -> Any:
         """Return the risk of the sample uniques from the most to the least, at 200 ranks at most.
@@ -245,7 +240,7 @@ class EstimatedRisk(Risk):
     `interval` is an approximate 95 % interval for the total.
     """
 
-    search: LogLinearSearch
+    model: FileModel
     method: str
     every: NDArray[np.float64]
     tau1: float
@@ -261,7 +256,7 @@ class EstimatedRisk(Risk):
     @property
     def assessable(self) -> bool:
         """Whether the model describes the file well enough for any figure: abs(z2) is at most 8."""
-        return not (self.uniques and abs(self.search.goodness.z2) > UNUSABLE)
+        return not (self.uniques and abs(self.model.goodness.z2) > UNUSABLE)
 
     def with_interval(self, low: float, high: float) -> EstimatedRisk:
         """Return the same risk with an interval for its total, within 0 and the uniques."""
@@ -298,6 +293,16 @@ class EstimatedRisk(Risk):
         np.multiply.at(safe, place, 1 - self.every)
         return 1 - safe
 
+    @property
+    def household_bounds(self) -> tuple[float, int]:
+        """Households that who knows all members matches correctly: at least so many, at most so many.
+
+        At least as often as the member who is easiest to match, at most all that are unique.
+        """
+        homes = Homes.of(self.data, str(self.household))
+        least = homes.largest(self.every)[homes.unique]
+        return float(least.sum()), len(least)
+
     def households(self) -> Any:
         """Return a row per household, in the user's kind of frame: its name, `members`, `risk`."""
         first, place = self._members
@@ -316,14 +321,30 @@ class EstimatedRisk(Risk):
             f" {self.above(0.2):,} above one fifth."
         )
         if self.household is not None:
-            total, number = float(self.by_household.sum()), len(self.by_household)
+            least, most = self.household_bounds
             lines.append(
-                f"Households: {total:.1f} of {number:,} are expected to have a member matched correctly."
+                "Households: an intruder who knows all members is expected to match at least"
+                f" {least:.1f} and at most {most:,} of {len(self._members[0]):,} correctly."
             )
         lines.append(
             f"Unadjusted: tau2 {self.tau2:.1f} correct matches, tau1 {self.tau1:.1f} population"
             " uniques."
         )
-        lines.append(self.search.summary())
+        lines.append(self.model.summary())
         others = [str(one) for one in self.cautions if str(one) not in first]
         return "\n".join([*lines, *(f"Caution: {caution}" for caution in others)])
+
+
+def risk_bins(values: NDArray[np.float64]) -> pl.DataFrame:
+    """Return how many risks are in each twentieth of [0, 1]; those below 0 are counted left of it.
+
+    >>> risk_bins(np.array([0.01, 0.02, 0.97])).filter(pl.col("count") > 0)["count"].to_list()
+    [2, 1]
+    """
+    edges, negative = np.linspace(0, 1, 21), int((values < 0).sum())
+    counts, _ = np.histogram(values, edges)
+    low, high = edges[:-1], edges[1:]
+    if negative:
+        low, high = np.append(-0.05, low), np.append(0.0, high)
+        counts = np.append(negative, counts)
+    return pl.DataFrame({"low": low, "high": high, "count": counts})

@@ -18,8 +18,7 @@ from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By
-from maskmeter.loglinear.cell_sums import population_mean
-from maskmeter.loglinear.means import FittedMeans
+from maskmeter.loglinear.population import Population
 from maskmeter.mechanism import Factor, Inclusion, Mechanism
 from maskmeter.risk.formulas import ratio
 from maskmeter.types import Array
@@ -122,7 +121,7 @@ def told_by_population(
     return ToldCounts(factors, tuple(scale))
 
 
-def told_by_model(mechanism: Mechanism, means: FittedMeans, sample: Microdata) -> ToldCounts:
+def told_by_model(mechanism: Mechanism, model: Population, sample: Microdata) -> ToldCounts:
     """Return what the counts of a sample tell beside a model: F is n and the unsampled to expect.
 
     Where the model misses the counts by more than chance would, they tell of the model: what is to
@@ -131,22 +130,19 @@ def told_by_model(mechanism: Mechanism, means: FittedMeans, sample: Microdata) -
     """
     factors, scale = [], []
     for factor in _told(mechanism):
-        fraction = sample.fraction
-        varying = fraction.keys if isinstance(fraction, By) else ()
-        keys = tuple(sorted(factor.needed | {sample.space.index(name) for name in varying}))
+        keys = tuple(sorted(factor.needed | _sampled_by(sample)))
         sizes = [sample.space.sizes[key] for key in keys]
         if prod(sizes) > _LARGEST:
             continue
         codes = np.zeros((prod(sizes), len(sample.space.keys)), dtype=np.int64)
         codes[:, keys] = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1)
-        pi = sample.inclusion(codes)
-        people = population_mean(means.margin(keys).ravel(), pi, sample)
+        people, pi = model.margin(keys, codes)
         sampled, expected = by_category(factor, sample.codes), by_category(factor, codes, people)
         meant = by_category(factor, codes, people * pi)
         mean = np.where(expected > 0, ratio(meant, expected), 1.0)
-        factors.append(factor)
         moved = gamma_mean(sampled, meant, dispersion(sampled, meant))
         unsampled = np.where(meant > 0, ratio(moved, meant) * (expected - meant), 0.0)
+        factors.append(factor)
         scale.append(scale_to_share(sampled, sampled + unsampled, mean))
     return ToldCounts(tuple(factors), tuple(scale))
 
@@ -178,3 +174,10 @@ def told_keys(mechanism: Mechanism) -> frozenset[str]:
 
 def _told(mechanism: Mechanism) -> tuple[Factor, ...]:
     return tuple(factor for factor in mechanism.factors if factor.fitted)
+
+
+def _sampled_by(sample: Microdata) -> frozenset[int]:
+    """Return the positions of the keys that the sampling fraction depends on."""
+    fraction = sample.fraction
+    names = fraction.keys if isinstance(fraction, By) else ()
+    return frozenset(map(sample.space.index, names))

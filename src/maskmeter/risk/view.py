@@ -14,13 +14,13 @@ from maskmeter.data.keys import KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.errors import ColumnNotFoundError, InputError
-from maskmeter.loglinear import LogLinear, LogLinearSearch
-from maskmeter.loglinear.search import search_models
+from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.mechanism import Mechanism, Misclassification, as_mechanism
 from maskmeter.perturb import Release
 from maskmeter.risk.estimation import check_method, estimate
 from maskmeter.risk.intruder import EXACT_MATCH, InclusionBy, Intruder
 from maskmeter.risk.known import exact
+from maskmeter.risk.models import Model, Models, named
 from maskmeter.risk.population import Uniques, population_of
 from maskmeter.risk.released_cells import Method, ReleasedCells, fitted_file
 from maskmeter.risk.result import Risk
@@ -32,47 +32,13 @@ Known: TypeAlias = str | Sequence[str] | Mapping[str, str | Sequence[str]] | Non
 ALL_KEYS = "all keys"
 
 
-class Searches:
-    """The models of some files: each file is searched once."""
-
-    def __init__(self) -> None:
-        self._found: list[LogLinearSearch] = []
-
-    def take(self, model: object, sight: Sight, method: Method) -> LogLinearSearch:
-        """Return the search that a given model stands for, if it describes what a method needs."""
-        given = LogLinearSearch.of(model) if isinstance(model, LogLinear) else model
-        if not isinstance(given, LogLinearSearch):
-            raise InputError(
-                "Give a model from mm.search_loglinear or mm.fit_loglinear, not a"
-                f" {type(model).__name__}."
-            )
-        fitted = fitted_file(sight, method)
-        if given.nearest.data is not fitted and given.nearest.data != fitted:
-            wanted = "original" if method == "expected" else "released"
-            raise InputError(
-                f"The model was not fitted to the {wanted} counts of this file, which method"
-                f' "{method}" needs. Fit it to this file with counts="{wanted}", or leave `model`'
-                " out."
-            )
-        self._found.append(given)
-        return given
-
-    def of(self, sample: Microdata) -> LogLinearSearch:
-        """Return the search of a file's models, made now unless it was made before."""
-        for one in self._found:
-            if one.nearest.data is sample or one.nearest.data == sample:
-                return one
-        self._found.append(search_models(sample))
-        return self._found[-1]
-
-
 @dataclass(frozen=True, eq=False)
 class View:
     """One file through some keys, to one intruder.
 
     `counts` are those of the population, in the categories of the original file; without them the
     risk is estimated by a model. `errors` are those that the original was recorded with. Views that
-    come from one another share their `searches`.
+    come from one another share their `models`.
 
     >>> import maskmeter as mm
     >>> census = mm.synthetic_census(size=50_000)
@@ -87,8 +53,9 @@ class View:
     keys: tuple[str, ...]
     counts: KeyTable | None = None
     errors: Errors = None
-    searches: Searches = field(default_factory=Searches)
+    models: Models = field(default_factory=Models)
     sampled_by: InclusionBy = "true"
+    supposed: bool = False  # that there were no errors
 
     @classmethod
     def of(
@@ -99,9 +66,14 @@ class View:
         counts: KeyTable | None = None,
         errors: Errors = None,
         sampled_by: InclusionBy = "true",
+        model: ModelName = DEFAULT_MODEL,
     ) -> View:
-        """Return the view of a release, or of a sample as it is, through some keys or all."""
+        """Return the view of a release, or of a sample as it is, through some keys or all.
+
+        Estimates rest on the `model` of this name.
+        """
         check_data(data)
+        check_choice(model, ModelName, name="model")
         if counts is not None and not isinstance(counts, KeyTable):
             raise InputError(
                 f"Give the population as counts (mm.count), not as a {type(counts).__name__}."
@@ -109,7 +81,7 @@ class View:
         check_choice(sampled_by, InclusionBy, name="inclusion")
         release = data if isinstance(data, Release) else Release.unchanged(data)
         names = tuple(keys) or release.released.space.names
-        return cls(release, names, counts, errors, sampled_by=sampled_by)
+        return cls(release, names, counts, errors, Models(model), sampled_by)
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -120,9 +92,12 @@ class View:
         recording errors that is the distribution of the population where it is known, else that of
         the records, whose keys are then not quite the true ones.
         """
-        whole, truth = self.release.mechanism, self.release.truth
-        if self.errors is not None:
-            whole = self._recording.then(whole)
+        whole = self.release.mechanism
+        return self._seen(whole if self.errors is None else self._recording.then(whole))
+
+    def _seen(self, whole: Mechanism) -> Mechanism:
+        """Return a mechanism on all keys as those see it who know these."""
+        truth = self.release.truth
         if self.keys == truth.space.names:
             return whole
         counts = self._all_counts if self.errors is not None else None
@@ -173,7 +148,11 @@ class View:
         """Population counts of these keys, with the category codes of the release."""
         if self.counts is None:
             return None
-        return population_of(self.sight.recorded, self.release.recoded(self.counts))
+        recorded, counts = self.sight.recorded, self.release.recoded(self.counts)
+        if self.supposed:
+            return counts.onto(recorded.space)
+        recording = None if self.errors is None else lambda: self._seen(self._recording)
+        return population_of(recorded, counts, recording)
 
     @cached_property
     def uniques(self) -> Uniques:
@@ -204,9 +183,9 @@ class View:
         if self.population is not None:
             return exact(self.uniques, intruder)
         check_method(self.sight, self.method, intruder)
-        search = self.searches.of(fitted_file(self.sight, self.method))
+        model = self.models.for_file(fitted_file(self.sight, self.method))
         return estimate(
-            self.cells, search, intruder=intruder, household=household, interval=interval
+            self.cells, model, intruder=intruder, household=household, interval=interval
         )
 
     def before(self) -> View:
@@ -214,8 +193,11 @@ class View:
         return self.with_release(Release.unchanged(self.release.original))
 
     def without_errors(self) -> View:
-        """Return the view of the file as if it had been recorded without error."""
-        return replace(self, errors=None)
+        """Return the view of the file as if it had been recorded without error.
+
+        Nobody may truly have a category that only errors make: nothing is refused for it.
+        """
+        return replace(self, errors=None, supposed=self.errors is not None)
 
     def without(self, key: str) -> View:
         """Return the view of an intruder who does not know one of the keys."""
@@ -248,21 +230,23 @@ def views(
     *,
     counts: KeyTable | None = None,
     errors: Errors = None,
-    model: LogLinear | LogLinearSearch | None = None,
+    model: Model = DEFAULT_MODEL,
 ) -> dict[str, View]:
-    """Return the view of each intruder by the name of the scenario; all share their searches."""
-    whole = View.of(data, counts=counts, errors=errors)
+    """Return the view of each intruder by the name of the scenario; all share their models."""
+    name = named(model)
+    whole = View.of(data, counts=counts, errors=errors, model=name or DEFAULT_MODEL)
     seen = {
         name: whole.through(keys)
         for name, keys in scenarios(known, whole.release.truth.space).items()
     }
-    if model is not None and counts is None:
+    if name is None and counts is None:
         if len(seen) > 1:
             raise InputError(
-                "A `model` serves one set of known keys, but `known` has several. Leave `model` out."
+                "A fitted `model` serves one set of known keys, but `known` has several. Give the name"
+                ' of a kind of model, such as "shrunk", or leave `model` out.'
             )
         (one,) = seen.values()
-        one.searches.take(model, one.sight, one.method)
+        one.models.take(model, one.sight, one.method)
     return seen
 
 

@@ -11,9 +11,10 @@ from maskmeter.checks import Progress, check_choice, check_progress, check_whole
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.errors import Caution, InputError, warn
-from maskmeter.loglinear import LogLinear, LogLinearSearch
+from maskmeter.loglinear import DEFAULT_MODEL
 from maskmeter.perturb import Release
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
+from maskmeter.risk.models import Model
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import Errors, Known, views
 from maskmeter.riskutility.assessor import (
@@ -43,7 +44,7 @@ def compare(
     loss: Tables = None,
     measure: Measure = "worst",
     associations: int = ASSOCIATIONS,
-    model: LogLinear | LogLinearSearch | None = None,
+    model: Model = DEFAULT_MODEL,
     intruder: Intruder = INFORMED,
     replications: int = 1,
     rng: RandomSource = None,
@@ -60,8 +61,8 @@ def compare(
         The keys that an intruder knows, if not all: a list, or text such as "age,sex". Or several
         such lists by the names of their scenarios: each release is shown at its worst.
     population
-        Counts of the true keys: then the risk is exact. Else it is estimated, by `model` or by a
-        search of the original that serves all candidates.
+        Counts of the true keys: then the risk is exact. Else it is estimated, by a model of the
+        original that serves all candidates.
     misclassification
         Errors that the file was recorded with.
     loss
@@ -73,6 +74,8 @@ def compare(
     associations
         How many of its strongest associations count for each key that a candidate changes; 0
         leaves the tables in `loss` alone, as in the paper.
+    model
+        "shrunk", "score-path" or "forward", or a fitted model, as for `mm.estimate_risk`.
     intruder
         Whose frontier and interval decide; the risk from both intruders is measured.
     replications

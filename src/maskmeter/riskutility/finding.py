@@ -9,8 +9,9 @@ from maskmeter.checks import Progress, check_progress, shown
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.errors import InputError, TargetWarning, warn
-from maskmeter.loglinear import LogLinear, LogLinearSearch
+from maskmeter.loglinear import DEFAULT_MODEL
 from maskmeter.perturb import Release
+from maskmeter.risk.models import Model
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import Errors, Known, views
 from maskmeter.riskutility.assessor import (
@@ -40,7 +41,7 @@ def find_release(
     misclassification: Errors = None,
     loss: Tables = None,
     measure: Measure = "worst",
-    model: LogLinear | LogLinearSearch | None = None,
+    model: Model = DEFAULT_MODEL,
     rng: RandomSource = None,
     progress: Progress | None = None,
 ) -> FoundRelease:
