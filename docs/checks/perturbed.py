@@ -9,6 +9,7 @@ from scipy.stats import chi2_contingency, chisquare
 
 import maskmeter as mm
 from chance.test_perturbation import ORIGINAL, SPACE, matchings
+from chance.test_told_counts import DESIGNS, studied
 from checks.worlds_of import gathered
 from loss.test_loss import associated
 from maskmeter.loss import formulas
@@ -40,6 +41,20 @@ def swaps():
     rates = st.sampled_from([0.05, 0.2, 0.5, 1.0])
     found = np.array(gathered(deviations, files(), rates, st.integers(0, 999), examples=200))
     return {"margins": int(found[:, 0].max()), "rows": found[:, 1].max(), "files": len(found)}
+
+
+def small_strata():
+    """Return how far tau and the informed risk are from counted matches in small strata, in percent."""
+    found = {}
+    for name, step in DESIGNS.items():
+        tau, printed, informed, _, known, right, _ = studied(
+            step, fraction=0.01, seed=2010, draws=400
+        )
+        key = name.split()[0].lower()
+        found[f"{key}_now"] = 100 * (tau.mean() / known.mean() - 1)
+        found[f"{key}_fraction"] = 100 * (printed.mean() / known.mean() - 1)
+        found[f"{key}_informed"] = 100 * (informed.mean() / right.mean() - 1)
+    return found
 
 
 def pairings():

@@ -29,6 +29,9 @@ class Means(Protocol):
     def dense(self) -> Array:
         """Return the fitted means of all cells, an axis for each key."""
 
+    def margin(self, keys: Term) -> Array:
+        """Return the fitted margin of some keys, an axis for each."""
+
     def draw(self, number: int, *, seed: int) -> Codes:
         """Return the codes of cells that are drawn in proportion to their means."""
 
@@ -53,6 +56,13 @@ class DenseMeans:
     def dense(self) -> Array:
         """Return the fitted means of all cells, an axis for each key."""
         return self.table
+
+    def margin(self, keys: Term) -> Array:
+        """Return the fitted margin of some keys, an axis for each."""
+        others = tuple(key for key in range(self.table.ndim) if key not in keys)
+        held = sorted(keys)
+        margin: Array = self.table.sum(axis=others)
+        return margin.transpose([held.index(key) for key in keys])
 
     def draw(self, number: int, *, seed: int) -> Codes:
         """Return the codes of cells that are drawn in proportion to their means."""

@@ -9,6 +9,7 @@ import numpy as np
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.loglinear.means import Means
+from maskmeter.loglinear.terms import Term
 from maskmeter.types import Array
 
 
@@ -32,6 +33,13 @@ class Population:
         fitted = self.means.at(codes)
         if self.unsampled is not None:
             return self.joined(fitted, self.unsampled.at(codes))
+        return self.scaled(fitted, self.data.inclusion(codes))
+
+    def margin(self, keys: Term, codes: Codes) -> tuple[Array, Array]:
+        """Return lambda and pi of the cells of a margin, whose codes hold all keys that pi goes by."""
+        fitted = self.means.margin(keys).ravel()
+        if self.unsampled is not None:
+            return self.joined(fitted, self.unsampled.margin(keys).ravel())
         return self.scaled(fitted, self.data.inclusion(codes))
 
     def scaled(self, fitted: Array, pi: Array) -> tuple[Array, Array]:

@@ -34,7 +34,8 @@ class Factor:
 
     `columns` are the positions of these keys and `by` those of the keys that tell strata apart, as
     the `division` says. `margin` counts the values of records that exchanged theirs at random, all
-    those of a stratum: who knows the released file knows it too. It is 0 in other strata.
+    those of a stratum: who knows the released file knows it too. It is 0 in other strata. `fitted`
+    says that P was fitted to how many records of each stratum have each category, and tells it.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Factor:
     by: tuple[int, ...]
     division: Division
     margin: Integers | None = None  # [stratum, value]
+    fitted: bool = False
 
     @classmethod
     def of(cls, names: Crossed, declared: Declared, space: KeySpace) -> Factor:

@@ -124,9 +124,14 @@ class Mechanism:
         factors = marginal_factors(self.factors, self.space, names, records)
         return replace(self, space=self.space.project(names), factors=factors)
 
+    def fitted_to_counts(self) -> Mechanism:
+        """Return the same misclassification, said to be fitted to the counts of the file's records."""
+        return replace(self, factors=tuple(replace(one, fitted=True) for one in self.factors))
+
     def without_margins(self) -> Mechanism:
-        """Return the same misclassification of records whose exact margins are not known."""
-        return replace(self, factors=tuple(replace(one, margin=None) for one in self.factors))
+        """Return the same misclassification of records whose exact counts are not known."""
+        factors = (replace(one, margin=None, fitted=False) for one in self.factors)
+        return replace(self, factors=tuple(factors))
 
     def coarsened(
         self,

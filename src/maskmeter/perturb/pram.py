@@ -16,12 +16,7 @@ from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, as_by, mapped
-from maskmeter.errors import (
-    Caution,
-    InputError,
-    PerturbationError,
-    RateWarning,
-)
+from maskmeter.errors import Caution, InputError, PerturbationError, RateWarning
 from maskmeter.mechanism import (
     Matrix,
     Mechanism,
@@ -268,7 +263,7 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         if len(data) < 2:
             raise PerturbationError(f"{self.label!r} needs at least two records.")
         plans = [self._plan(data, names) for names in self.targets]
-        mechanism = Misclassification({plan.names: plan.declared for plan in plans}).on(data)
+        mechanism = self._made(plans, data)
         codes = mechanism.draw(data.codes, rng=seed, label=self.label)
         several = len(plans) > 1
         rates = tuple(
@@ -288,8 +283,12 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         >>> mm.Pram("sex", stay=0.9).mechanism(table)
         Mechanism(sex)
         """
-        plans = [self._plan(table, names) for names in self.targets]
-        return Misclassification({plan.names: plan.declared for plan in plans}).on(table)
+        return self._made([self._plan(table, names) for names in self.targets], table)
+
+    def _made(self, plans: list[_Plan], data: Microdata | KeyTable) -> Mechanism:
+        """Return the misclassification by some matrices; invariant ones are fitted to the counts."""
+        made = Misclassification({plan.names: plan.declared for plan in plans}).on(data)
+        return made.fitted_to_counts() if self.invariant else made
 
     def _plan(self, data: Microdata | KeyTable, names: Crossed) -> _Plan:
         """Return the matrix of each stratum for one key, or one combination of keys."""

@@ -218,7 +218,7 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         )
         moved_to = data.with_codes(codes)
         mechanism = Misclassification({self.key: strata.declare(matrices)}).on(moved_to)
-        return Perturbed(moved_to, truth, mechanism, done, cautions)
+        return Perturbed(moved_to, truth, mechanism.fitted_to_counts(), done, cautions)
 
     def _described(self, counts: Integers, rate: float, moved: Integers, moves: Integers) -> Array:
         """Return the matrix that describes the swap of one stratum."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from maskmeter.errors import (
     Caution,
@@ -43,13 +43,16 @@ def cautions(model: FileModel, *, uniques: int) -> Iterator[Caution]:
     yield from _sampling(model)
 
 
-def weighted_unevenly(sight: Sight) -> Iterator[Caution]:
-    """Yield the caution that sampling rates differ by a misclassified key, which only weights tell."""
-    if sight.unevenly_weighted:
-        names = " and ".join(sight.unevenly_weighted)
+def weighted_unevenly(sight: Sight, *, told: Collection[str] = ()) -> Iterator[Caution]:
+    """Yield the caution that sampling rates differ by a misclassified key, which only weights tell.
+
+    Of keys whose counts are told beside those of the population, the counts tell it too.
+    """
+    uneven = [name for name in sight.unevenly_weighted if name not in told]
+    if uneven:
         text = (
-            f"The weights differ between the categories of {names}, which"
-            f" {plural(len(sight.unevenly_weighted), 'was', 'were')} changed, but one sampling fraction"
+            f"The weights differ between the categories of {' and '.join(uneven)}, which"
+            f" {plural(len(uneven), 'was', 'were')} changed, but one sampling fraction"
             " stands for all records: the risk may be too low. Give `fraction` by that key beside the"
             " weights, and do not release weights that tell it."
         )

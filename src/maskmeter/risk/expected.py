@@ -100,7 +100,8 @@ class Sources:
     """The true cells that released ones may come from, as tables over a grid.
 
     `count` are units of the sample, `lam` population means and `pi` inclusion probabilities.
-    `recorded` is the inclusion of the targets, where the sample is drawn by recorded cells.
+    `recorded` is the inclusion of the targets, where the sample is drawn by recorded cells. `told`
+    are inclusion probabilities given the counts that matrices tell, where they do.
     """
 
     grid: Grid
@@ -108,12 +109,18 @@ class Sources:
     lam: Array
     pi: Array
     recorded: Array | None = None
+    told: Array | None = None
+
+    @property
+    def share(self) -> Array:
+        """Inclusion probabilities that count for whose record it is."""
+        return self.pi if self.told is None else self.told
 
     def moments(self, table: Array, powers: range) -> Iterator[Array]:
         """Yield `sum over k of table_k x_k^p` of each target, for each power p."""
         for p in powers:
             if self.recorded is None:
-                yield self.grid.at(self.grid.spread(table * self.pi**p, power=p))
+                yield self.grid.at(self.grid.spread(table * self.share**p, power=p))
             else:
                 yield self.recorded**p * self.grid.at(self.grid.spread(table, power=p))
 
@@ -121,9 +128,8 @@ class Sources:
         """Return cells of some targets with their M_jk: those of some rows of the grid, or all."""
         columns = self.grid.column[targets, None]
         at = (np.arange(self.grid.rows) if rows is None else rows, columns)
-        pi = self.pi[at]
-        share = pi if self.recorded is None else self.recorded[targets, None]
-        return Cells(share * chance, self.count[at], self.lam[at], pi)
+        share = self.share[at] if self.recorded is None else self.recorded[targets, None]
+        return Cells(share * chance, self.count[at], self.lam[at], self.pi[at])
 
     def blocks(self) -> Iterator[tuple[Integers, Cells, Places]]:
         """Yield targets, their sources and where each target is among these, part after part."""
@@ -137,7 +143,7 @@ class Sources:
         """The own cell of each target."""
         grid = self.grid
         count, lam, pi = (grid.at(one) for one in (self.count, self.lam, self.pi))
-        share = pi if self.recorded is None else self.recorded
+        share = grid.at(self.share) if self.recorded is None else self.recorded
         return Cells(share * grid.stay, count, lam, pi)
 
 

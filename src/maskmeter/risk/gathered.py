@@ -57,7 +57,7 @@ class Gathered:
     def _most_included(self, targets: Integers) -> Array | float:
         """Return the largest inclusion of a source of some targets."""
         recorded = self.sources.recorded
-        return float(self.sources.pi.max()) if recorded is None else recorded[targets]
+        return float(self.sources.share.max()) if recorded is None else recorded[targets]
 
     def _joined(self, targets: Integers, listed: Cells, most: Array, phi: float) -> Cells:
         """Return the cells that are listed, then those that stand for all others."""

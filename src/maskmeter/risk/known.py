@@ -50,7 +50,7 @@ def exact(uniques: Uniques, intruder: Intruder = EXACT_MATCH) -> Risk:
         ruled=not informed,
         cautions=(
             *_short(uniques),
-            *weighted_unevenly(uniques.sight),
+            *weighted_unevenly(uniques.sight, told=uniques.told),
             *(unused_margin(uniques.sight) if informed else ()),
         ),
         intruder=intruder,
@@ -234,7 +234,8 @@ def _approximation(formula: Formula, uniques: Uniques, released: Array) -> Array
     else:
         equation = formulas.small_error_probability
     population = released if formula == "2.6 released" else own
-    return equation(stay=stay, population=population, released=released, pi=uniques.pi)
+    pi = uniques.meant.targets
+    return equation(stay=stay, population=population, released=released, pi=pi)
 
 
 def _negative(values: Array, formula: Formula) -> Iterator[Caution]:

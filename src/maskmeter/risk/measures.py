@@ -49,6 +49,8 @@ def exact_risk(
     inclusion
         Whose fraction counts where it differs by a misclassified key: that of the "true" cell (the
         sample was drawn before keys were misclassified), or of the "recorded" one, as (2.4) has it.
+        Where a matrix was fitted to the counts of the sample (a swap, invariant PRAM), "true" has
+        the share of each category that was sampled, by its strata, in place of the fraction.
     misclassification
         For a file that was recorded with error: what is known about the errors. Those of a release
         come before its own misclassification.

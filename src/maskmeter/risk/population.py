@@ -18,6 +18,7 @@ from maskmeter.mechanism import Inclusion, Mechanism, Rivals, moved_in, rivals
 from maskmeter.risk.intruder import InclusionBy
 from maskmeter.risk.margins import ExchangedPopulation
 from maskmeter.risk.sight import Sight
+from maskmeter.risk.told_counts import given_counts, told_keys
 from maskmeter.streams import RandomSource, seed_of
 from maskmeter.types import Array
 
@@ -65,7 +66,24 @@ class Uniques:
 
     @cached_property
     def inclusion(self) -> Inclusion:
-        """Inclusion probabilities, which do not matter without misclassification."""
+        """Inclusion probabilities, given the counts that matrices tell."""
+        if self.sampled_by == "recorded":
+            return self.meant
+        recorded = self.sight.recorded
+        return given_counts(
+            self.meant, self.mechanism, self.counts, sample=recorded, cells=self.cells
+        )
+
+    @property
+    def told(self) -> frozenset[str]:
+        """The keys of matrices that tell the counts of their categories."""
+        if self.sampled_by == "recorded":
+            return frozenset()
+        return told_keys(self.mechanism)
+
+    @cached_property
+    def meant(self) -> Inclusion:
+        """Inclusion probabilities by the fraction, which do not matter without misclassification."""
         mechanism, recorded = self.mechanism, self.sight.recorded
         if not mechanism.factors:
             return Inclusion(np.zeros(len(self.cells)))
@@ -94,7 +112,7 @@ class Uniques:
     @cached_property
     def exchanged(self) -> ExchangedPopulation | None:
         """The population beside records that exchanged their values, if all of a stratum did."""
-        odds, sources = np.ones(len(self.counts)), self.inclusion.sources
+        odds, sources = np.ones(len(self.counts)), self.meant.sources
         if sources is not None:
             odds = sources / np.maximum(1 - sources, _TINY)
         released = self.sight.released.codes

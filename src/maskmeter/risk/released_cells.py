@@ -34,6 +34,7 @@ from maskmeter.risk.margins import known_margin, margin_effect
 from maskmeter.risk.originals import true_model
 from maskmeter.risk.shared_estimate import shared_factors
 from maskmeter.risk.sight import Sight
+from maskmeter.risk.told_counts import told_by_model
 from maskmeter.types import Array, Integers
 
 Method = Literal["expected", "paper", "em"]
@@ -196,10 +197,13 @@ class ReleasedCells:
 
     def _sources(self, model: OneModel) -> Sources:
         """Return the true cells behind the released ones, with counts of the fitted file."""
-        grid = self.grid
-        lam, pi = model.at(self._grid_codes)
-        recorded = model.at(self.table.codes)[1] if self.sampled_by == "recorded" else None
-        return Sources(grid, self._counts, grid.table(lam), grid.table(pi), recorded)
+        grid, codes = self.grid, self._grid_codes
+        lam, pi = model.at(codes)
+        known = self._counts, grid.table(lam), grid.table(pi)
+        if self.sampled_by == "recorded":
+            return Sources(grid, *known, recorded=model.at(self.table.codes)[1])
+        told = told_by_model(grid.mechanism, model.population, self.sight.recorded)
+        return Sources(grid, *known, told=grid.table(told.given(codes, pi)))
 
     @cached_property
     def _counts(self) -> Array:

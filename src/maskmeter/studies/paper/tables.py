@@ -83,12 +83,12 @@ class DesignColumn:
     @cached_property
     def exact(self) -> Risk:
         """(2.4) with the paper's matrix."""
-        return exact_risk(self.nominal, self.population)
+        return exact_risk(self.nominal, self.population, inclusion="recorded")
 
     @cached_property
     def informed(self) -> Risk:
         """The risk from an intruder who knows the paper's matrix."""
-        return exact_risk(self.nominal, self.population, intruder=INFORMED)
+        return exact_risk(self.nominal, self.population, intruder=INFORMED, inclusion="recorded")
 
     @cached_property
     def paper_estimate(self) -> EstimatedRisk:
