@@ -506,12 +506,13 @@ def test_the_provenance_records_the_options_of_assess_and_report(release, tmp_pa
     assert plan.report == ReportPlan("Ours", "both", 20, rates=True, matrix=True)
 
 
-def test_a_report_on_some_known_keys_is_made_again_by_the_command(sample, tmp_path):
+@pytest.mark.parametrize("model", ["shrunk", "score-path"])
+def test_a_report_on_some_known_keys_is_made_again_by_the_command(sample, tmp_path, model):
     sample.write(tmp_path / "survey.csv")
     survey = mm.read(tmp_path / "survey.csv", keys=KEYS, fraction=0.05)
     release = mm.Swap("lad", rate=0.2).apply(survey, rng=2**100)
     with without_warnings():
-        found = mm.assess(release, known=["ethnicity", "age", "lad"])
+        found = mm.assess(release, known=["ethnicity", "age", "lad"], model=model)
     first = mm.report(found, tmp_path / "one")
     made = tmp_path / "one" / "provenance.json"
     done = run("assess", tmp_path / "survey.csv", "--from", made, "--out", tmp_path / "two")

@@ -53,6 +53,11 @@ def about_a_file(command: Command) -> Command:
             help="File of the whole population; makes the risk exact.",
         ),
         click.option(
+            "--model",
+            type=click.Choice(["shrunk", "score-path", "forward"]),
+            help="Model where the population is not known; shrunk if not given.",
+        ),
+        click.option(
             "--missing",
             type=click.Choice(["refuse", "category"]),
             help="How to treat records without a value for a key.",

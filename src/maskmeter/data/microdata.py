@@ -43,9 +43,9 @@ from maskmeter.plurals import counted, plural
 class Microdata(InCells):
     """Records of a file: a code per record and key, and how the records were sampled.
 
-    `codes` has a row per record and a column per key. Without a `fraction`, weights give an overall
-    one through their sum; with both, `fraction` holds the inclusion probabilities and `weights`
-    are what models are fitted to. `cell_sizes` has the records in cells of 1, 2, 3, 4, and 5 or
+    `codes` has a row per record and a column per key. Without a `fraction`, weights say how many
+    units each record stands for, and their sum gives an overall fraction; with both, `fraction`
+    holds the inclusion probabilities and `weights` serve tables only. `cell_sizes` has the records in cells of 1, 2, 3, 4, and 5 or
     more records (k-anonymity counts).
 
     >>> from maskmeter.data.keys import Key

@@ -136,7 +136,7 @@ def assess(
         Whether to measure the risk without each key as well.
 
     >>> import maskmeter as mm
-    >>> people = mm.bernoulli_sample(mm.synthetic_census(size=50_000), fraction=0.05, rng=1)
+    >>> people = mm.bernoulli_sample(mm.synthetic_census(size=80_000), fraction=0.05, rng=1)
     >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.05)
     >>> found = mm.assess(sample, known={"near": ["lad", "age"], "far": ["age", "ethnicity"]})
     >>> [one.name for one in found.scenarios], found.worst.name

@@ -14,9 +14,11 @@ from maskmeter.data.frames import decode
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import BandsWarning, Caution
 from maskmeter.evidence.scenario import ScenarioRisk
+from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.loss import Loss, Losses
 from maskmeter.perturb import Release
 from maskmeter.plurals import plural
+from maskmeter.risk import EstimatedRisk
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED
 from maskmeter.risk.target import Outcome, Target, Verdict
 from maskmeter.riskutility import RiskUtilityMap
@@ -58,6 +60,14 @@ class Findings:
     def original(self) -> Microdata:
         """The file as it was read."""
         return self.data.original
+
+    @property
+    def model_name(self) -> ModelName:
+        """The kind of model that estimates rest on; the default where one was given or none is used."""
+        risk = self.worst.risk
+        if not isinstance(risk, EstimatedRisk):
+            return DEFAULT_MODEL
+        return risk.model.name
 
     @property
     def path(self) -> Path | None:

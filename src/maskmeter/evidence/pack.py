@@ -160,7 +160,8 @@ def _plan(found: Assessment, settings: Settings) -> Plan:
     A population and errors of recording are not in it: they were given as objects, and no file of
     theirs is known. A population can be given again with --population.
     """
-    plan, target = plan_of_release(found.data, household=found.household), found.target
+    plan = plan_of_release(found.data, household=found.household, model=found.model_name)
+    target = found.target
     known = {one.name: Scenario(list(one.keys)) for one in found.scenarios}
     if known.keys() != {ALL_KEYS}:  # the scenarios are all that was assessed
         data = msgspec.structs.replace(plan.data, keys=[], read=plan.data.keys)

@@ -354,7 +354,7 @@ _TERMS = (
         "Interval",
         (
             "An approximate 95 % interval for the expected correct matches, which allows for"
-            " model choice and sampling."
+            " sampling and for the model."
         ),
     ),
 )

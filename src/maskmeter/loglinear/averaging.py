@@ -97,6 +97,11 @@ class LogLinearSearch(InWords):
         """Return a given model as a search that ended where it began."""
         return cls("given", (PathStep.of(model),), model, (WeightedModel(model),))
 
+    @property
+    def name(self) -> Literal["shrunk", "score-path", "forward"]:
+        """The name that makes it; the default's where it takes its place, or was given."""
+        return "shrunk" if self.instead or self.method == "given" else self.method
+
     def __repr__(self) -> str:
         """Return the nearest model: no cell is shown."""
         return (

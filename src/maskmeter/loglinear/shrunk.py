@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import polars as pl
 
@@ -41,6 +41,7 @@ class ShrunkLogLinear(CellModel):
 
     _shown = (("term", "term", ""), ("gain", "gain in log likelihood", ",.1f"))
     method: ClassVar = "shrunk"
+    name: ClassVar[Literal["shrunk"]] = "shrunk"
 
     means: DenseMeans
     unsampled: DenseMeans | None = field(default=None, kw_only=True)
@@ -167,7 +168,7 @@ def shrink_loglinear(
     >>> people = mm.bernoulli_sample(census, fraction=0.1, rng=1)
     >>> sample = mm.read(people, keys=["sex", "age", "marital"], fraction=0.1)
     >>> mm.shrink_loglinear(sample).terms
-    ('age:marital', 'sex:marital')
+    ('age:marital', 'sex:marital', 'sex:age')
     """
     chosen = chosen_file(data, counts)
     if chosen.space.size > LARGEST_TABLE:

@@ -22,6 +22,7 @@ from maskmeter.errors import (
     PopulationMismatchWarning,
     without_warnings,
 )
+from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.mechanism import Misclassification
 from maskmeter.perturb import Release
 from maskmeter.perturb.entries import Varying, matrix_of, varying, varying_entry
@@ -168,7 +169,9 @@ def steps_of(file: PlanFile, place: tuple[str | int, ...], sample: Microdata) ->
     return steps
 
 
-def plan_of_release(release: Release, *, household: str | None = None) -> Plan:
+def plan_of_release(
+    release: Release, *, household: str | None = None, model: ModelName = DEFAULT_MODEL
+) -> Plan:
     """Return the plan that a release was made by, as far as its file is known."""
     original, made = release.original, release.provenance
     reading = dict(original.reading)
@@ -179,6 +182,7 @@ def plan_of_release(release: Release, *, household: str | None = None) -> Plan:
             keys=list(original.space.names),
             fraction=fraction,
             household=household,
+            model=model,
             codes=many,
             **reading,
         ),

@@ -24,6 +24,7 @@ from maskmeter.risk.sight import Sight
 _FEW_UNIQUES = 50
 _LARGE_FRACTION = 0.5
 _LARGE_Z2 = 3.0  # of an empirical-Bayes model
+_LOW_Z2 = 2.5  # the same below 0, where z2 is about -0.6 with a spread of 1 if the model holds
 _FEW_RECORDS = 3_000
 
 
@@ -78,9 +79,9 @@ def _shrunk(model: ShrunkLogLinear) -> Iterator[Caution]:
             " population counts."
         )
         yield Caution(WeakFitWarning, text)
-    if -UNUSABLE <= z2 < -WEAK:
+    if -UNUSABLE <= z2 < -_LOW_Z2:
         text = (
-            f"z2 is {z2:.1f}, below -{WEAK}: keys depend on each other in ways that the model spreads"
+            f"z2 is {z2:.1f}, below -{_LOW_Z2:g}: keys depend on each other in ways that the model spreads"
             " over too many cells, and the risk is likely understated; the upper end of the interval"
             ' allows for it. Compare model="score-path", or use fewer or coarser keys.'
         )

@@ -183,7 +183,7 @@ def estimate_risk(
     >>> sample = mm.read(people, keys=["lad", "age", "ethnicity"], fraction=0.1)
     >>> risk = mm.estimate_risk(sample)
     >>> round(risk.total), round(mm.exact_risk(sample, mm.count(census, keys=sample.space)).total)
-    (168, 186)
+    (169, 186)
     """
     check_choice(interval, Interval, name="interval")
     check_whole(replications, name="replications", least=_FEWEST_REPLICATIONS)

@@ -71,7 +71,7 @@ def find_release(
     >>> swap = mm.find_release(sample, target=target, family=family, population=population, rng=1)
     >>> redraw = mm.find_release(sample, target=target, population=population, rng=1)
     >>> swap.label, redraw.label
-    ('targeted swap 9%', 'redraw ethnicity < 222')
+    ('targeted swap 9%', 'redraw ethnicity < 216')
     """
     if not isinstance(target, Target):
         raise InputError(f"`target` must be an mm.Target, not {shown(target)}.")
