@@ -10,7 +10,7 @@ from scipy.stats import nbinom
 
 import maskmeter as mm
 from chance.test_shared import estimates
-from checks.worlds_of import gathered
+from checks.worlds_of import census_samples, gathered
 from laws.test_expected import (
     by_enumeration,
     counts,
@@ -22,7 +22,15 @@ from laws.test_expected import (
     sources,
 )
 from loglinear.test_fit import CELLS, design, full_sample, models, newton, words
-from loglinear.test_goodness import LAMBDAS, by_hand, poisson_mean, samples
+from loglinear.test_goodness import (
+    LAMBDAS,
+    SAMPLED,
+    by_hand,
+    fitted_sample,
+    poisson_mean,
+    samples,
+)
+from loglinear.test_shrunk import swept_both_ways
 from maskmeter.loglinear import cell_sums
 from maskmeter.loglinear.expectations import (
     chance_of_uniqueness,
@@ -105,16 +113,10 @@ def fits():
 
 def goodness():
     """Return how far B and z are from sums over all cells by hand, with strata and weights."""
-    space = mm.KeySpace([mm.Key("a", range(3)), mm.Key("b", range(4)), mm.Key("c", range(2))])
-    rng = np.random.default_rng(1)
-    codes = np.column_stack([rng.integers(0, size, 60) for size in space.sizes])
-    weights, strata = rng.uniform(2, 30, 60), mm.by("a", {0: 0.05, 1: 0.2, 2: 0.5})
     worst = 0.0
-    for fraction, weight in ((0.05, None), (0.05, weights), (strata, None), (strata, weights)):
-        sample = mm.Microdata(space, codes, fraction=fraction, weights=weight)
-        model = mm.fit_loglinear(sample, ["a:b"])
-        lam = model.population_mean(space.codes(np.arange(space.size)))
-        good, (one, two) = model.goodness, by_hand(sample, lam)
+    for how in SAMPLED:
+        sample, model = fitted_sample(*how)
+        good, (one, two) = model.goodness, by_hand(sample, model)
         pairs = (
             (good.b1, one[0]),
             (good.b2, two[0]),
@@ -125,6 +127,13 @@ def goodness():
         )
         worst = max(worst, *(abs(ours / hand - 1) for ours, hand in pairs))
     return {"largest": worst}
+
+
+def shrunk():
+    """Return how far passes through small tables are from passes through the whole table."""
+    (sample,) = census_samples([4])
+    fast, plain = swept_both_ways(sample.project(["lad", "age", "marital", "ethnicity"]))
+    return {"largest": float(np.abs(fast / plain - 1).max())}
 
 
 def z_statistics():
@@ -206,8 +215,8 @@ def peer(path):
     uniques = mm.KeyTable.of(sample.space, sample.codes).uniques().codes
     worst = {}
     for terms, name in (("independence", "main_effects"), ("all-two-way", "all_2way")):
-        model = mm.fit_loglinear(sample, terms, tolerance=1e-12)
-        lam, pi = model.population_mean(uniques), sample.inclusion(uniques)
+        model = mm.fit_loglinear(sample, terms, weighting="pseudo", tolerance=1e-12)
+        lam, pi = model.at(uniques)
         good = model.goodness
         found = {
             "tau1": chance_of_uniqueness(lam, pi=pi).sum(),

@@ -28,7 +28,7 @@ def default_estimate():
     for run, sample in enumerate(_samples(40)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", mm.MaskmeterWarning)
-            model = mm.search_loglinear(sample)
+            model = mm.shrink_loglinear(sample)
         exact = mm.exact_risk(sample, population)
         found["nothing"].append((estimated(sample, model, interval="none").total, exact.total))
         alone.append((model.tau1, float((exact.by_unique == 1).sum())))
@@ -42,17 +42,15 @@ def default_estimate():
     return said | {"tau1": 100 * misses(alone)} | errors
 
 
-def forward_estimate():
-    """Return that of the paper's search, before misclassification."""
+def searched_estimates():
+    """Return those of the score path and of the paper's search, before misclassification."""
     _, population = census()
-    found = [
-        (
-            estimated(sample, mm.search_loglinear(sample, method="forward"), interval="none").total,
-            mm.exact_risk(sample, population).total,
-        )
-        for sample in _samples(40)
-    ]
-    return {"error": 100 * misses(found)}
+    found = {"score-path": [], "forward": []}
+    for sample in _samples(40):
+        truth = mm.exact_risk(sample, population).total
+        for name, pairs in found.items():
+            pairs.append((estimated(sample, name, interval="none").total, truth))
+    return {name.replace("-", "_"): 100 * misses(pairs) for name, pairs in found.items()}
 
 
 def paper_form():

@@ -54,7 +54,7 @@ def test_the_default_method_recovers_tau_before_and_after_every_design(samples, 
     for run, sample in enumerate(samples(NUMBER)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", mm.MaskmeterWarning)
-            model = mm.search_loglinear(sample)
+            model = mm.shrink_loglinear(sample)
         truth = mm.exact_risk(sample, population).total
         found["nothing"].append((estimated(sample, model).total, truth))
         for name, step in DESIGNS.items():

@@ -125,9 +125,31 @@ def test_at_zero_everybody_is_unique():
     ] * 4
 
 
-def by_hand(sample, lam):
+STRATA = mm.by("a", {0: 0.05, 1: 0.2, 2: 0.5})
+# How a sample was drawn, whether it has weights, and what these are for.
+SAMPLED = [
+    (0.05, False, "unsampled"),
+    (STRATA, False, "unsampled"),
+    (0.05, True, "unsampled"),
+    (None, True, "unsampled"),
+    (None, True, "pseudo"),
+    (STRATA, True, "pseudo"),
+]
+
+
+def fitted_sample(fraction, weighted, weighting):
+    """A small sample and a model of it."""
+    space = mm.KeySpace([mm.Key("a", range(3)), mm.Key("b", range(4)), mm.Key("c", range(2))])
+    rng = np.random.default_rng(1)
+    codes = np.column_stack([rng.integers(0, size, 60) for size in space.sizes])
+    weights = rng.uniform(2, 30, 60) if weighted else None
+    sample = mm.Microdata(space, codes, fraction=fraction, weights=weights)
+    return sample, mm.fit_loglinear(sample, ["a:b"], weighting=weighting)
+
+
+def by_hand(sample, model):
     """B, v and z of both measures, from the definitions, cell by cell."""
-    pi = sample.inclusion(sample.space.codes(np.arange(sample.space.size)))
+    lam, pi = model.at(sample.space.codes(np.arange(sample.space.size)))
     f = np.bincount(sample.space.number(sample.codes), minlength=sample.space.size)
     mu, nu = pi * lam, (1 - pi) * lam
     h2 = (1 - np.exp(-nu)) / nu
@@ -144,17 +166,23 @@ def by_hand(sample, lam):
         yield t.sum(), v, robust, phi
 
 
-@pytest.mark.parametrize("fraction", [0.05, mm.by("a", {0: 0.05, 1: 0.2, 2: 0.5})])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_statistics_are_the_sums_over_all_cells_by_hand(fraction, weighted):
-    space = mm.KeySpace([mm.Key("a", range(3)), mm.Key("b", range(4)), mm.Key("c", range(2))])
-    rng = np.random.default_rng(1)
-    codes = np.column_stack([rng.integers(0, size, 60) for size in space.sizes])
-    weights = rng.uniform(2, 30, 60) if weighted else None
-    sample = mm.Microdata(space, codes, fraction=fraction, weights=weights)
-    model = mm.fit_loglinear(sample, ["a:b"])
-    lam = model.population_mean(space.codes(np.arange(space.size)))
-    found, (one, two) = model.goodness, by_hand(sample, lam)
+def test_weights_give_each_cell_its_unsampled_units():
+    """A saturated model of the records and of w - 1 holds the sums of each cell themselves."""
+    sample, _ = fitted_sample(None, weighted=True, weighting="unsampled")
+    model = mm.fit_loglinear(sample, ["a:b:c"])
+    cells, place = np.unique(sample.codes, axis=0, return_inverse=True)
+    f, rest = np.bincount(place), np.bincount(place, sample.weights - 1)
+    lam, pi = model.at(cells)
+
+    assert lam == pytest.approx(f + rest)
+    assert pi == pytest.approx(f / (f + rest))
+    assert (1 - pi) * lam == pytest.approx(rest)
+
+
+@pytest.mark.parametrize(("fraction", "weighted", "weighting"), SAMPLED)
+def test_statistics_are_the_sums_over_all_cells_by_hand(fraction, weighted, weighting):
+    sample, model = fitted_sample(fraction, weighted, weighting)
+    found, (one, two) = model.goodness, by_hand(sample, model)
 
     assert (found.b1, found.b2, found.b2_variance) == pytest.approx((one[0], two[0], two[1]))
     assert (found.z1, found.z2) == pytest.approx((one[0] / one[1] ** 0.5, two[0] / two[1] ** 0.5))
