@@ -58,28 +58,32 @@ ROWS = {
         "{seconds:.1f} s, {peak:.0f} MB, {ratio:.1f} times a bare numpy alias draw",
     ),
     "fit_all_two_way": ("all-two-way log-linear fit", "{seconds:.1f} s"),
-    "search": ("default search, 538,560 cells", "{seconds:.1f} s"),
+    "default_estimate": (
+        "default estimate, 538,560 cells; over the score path and a forward search with R's loglin",
+        "{seconds:.1f} s; {over_path:.2f} and {over_loglin:.2f} times the time",
+    ),
+    "search": ("score path, 538,560 cells", "{seconds:.1f} s"),
     "forward_search": (
         "paper's search to abs(z2) < 1.96, and to its end",
         "{seconds:.1f} s, {to_the_end:.1f} s",
     ),
     "search_of_many_keys": (
-        "default search of 15,000 records with 12 and with 25 keys",
+        "score path of 15,000 records with 12 and with 25 keys",
         "{keys12:.0f} s, {keys25:.0f} s",
     ),
     "estimate": (
         "estimate after a swap, its interval",
-        "{seconds:.2f} s, {interval:.2f} s more; {peak:.0f} MB with reading and search",
+        "{seconds:.2f} s, {interval:.2f} s more; {peak:.0f} MB with reading and model",
     ),
     "informed": (
-        "informed risk over exact matching: exact with one key and with six, estimated with its search",
+        "informed risk over exact matching: exact with one key and with six, estimated with its model",
         "{one:.2f}, {six:.2f} and {estimated:.2f} times the time",
     ),
     "find_redraw": (
         "find a redraw without a family: one key is enough, two keys are needed",
         "{seconds:.0f} s, {two:.0f} s",
     ),
-    "bootstrap": ("interval by 100 searches", "{about:.0f} s"),
+    "bootstrap": ("interval by 100 samples from the model", "{about:.0f} s"),
     "sixteen_releases": (
         "risk-utility map of sixteen releases, three draws each, exact and estimated",
         "{seconds:.0f} s, {estimated:.0f} s",
