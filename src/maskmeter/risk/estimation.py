@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ def estimate(
     risk = _result(
         cells, model, by_record, intruder=intruder, household=household, more=tuple(more)
     )
+    risk = replace(risk, undefined=max(one.undefined for one in found))
     if interval == "none":
         return risk
     if not risk.uniques:

@@ -45,13 +45,15 @@ class CellRisk:
     """The risk of every occupied released cell under one model, and whether EM converged.
 
     `informed` is None where it was not asked for. `least` is the informed risk without the sources
-    that were gathered, which bounds their error.
+    that were gathered, which bounds their error. `undefined` counts cells of several records in
+    which fewer units are expected than there are records: their risk is that of a single one.
     """
 
     exact_match: Array
     informed: Array | None
     converged: bool = True
     least: Array | None = None
+    undefined: int = 0
 
     def of(self, intruder: Intruder) -> Array:
         """Return the risk from one intruder."""
@@ -126,9 +128,11 @@ class ReleasedCells:
     def _given_sample(self, sources: Sources, phi: float, *, informed: bool) -> CellRisk:
         """Return the risk given the original sample."""
         exact_match, likeliest, least = np.zeros((3, len(self.table.codes)))
+        undefined = 0
         for targets, cells, own in self._blocks(sources, phi):
             records = self.table.records[targets]
             shared = shared_factors(cells, own, records=records, informed=informed)
+            undefined += shared.undefined
             if not informed:
                 exact_match[targets] = shared.exact_match * match_given_sample(cells, own, phi=phi)
                 continue
@@ -139,10 +143,10 @@ class ReleasedCells:
                 fewer = without_gathered(cells)
                 least[targets] = risk_given_sample(fewer, own, phi=phi).informed
         if not informed:
-            return CellRisk(exact_match, None)
+            return CellRisk(exact_match, None, undefined=undefined)
         effect = self._margin_effect(sources)
         bound = None if one_by_one(self.grid) else least * effect
-        return CellRisk(exact_match, likeliest * effect, least=bound)
+        return CellRisk(exact_match, likeliest * effect, least=bound, undefined=undefined)
 
     def _margin_effect(self, sources: Sources) -> Array:
         """Return by how much the informed risk of each cell grows because a margin is known."""

@@ -247,6 +247,7 @@ class EstimatedRisk(Risk):
     tau2: float
     household: str | None = None
     interval: tuple[float, float] | None = None
+    undefined: int = 0  # cells of several records whose risk is that of a single one
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -325,6 +326,12 @@ class EstimatedRisk(Risk):
             lines.append(
                 "Households: an intruder who knows all members is expected to match at least"
                 f" {least:.1f} and at most {most:,} of {len(self._members[0]):,} correctly."
+            )
+        if self.undefined:
+            lines.append(
+                f"In {counted(self.undefined, 'cell')} of several records fewer people are expected than"
+                " there are records; the risk there is that of a single record, and at most one in"
+                " their number."
             )
         lines.append(
             f"Unadjusted: tau2 {self.tau2:.1f} correct matches, tau1 {self.tau1:.1f} population"
