@@ -583,3 +583,16 @@ def test_weights_that_differ_by_a_perturbed_key_are_a_caution(town):
     assert risk.total == pytest.approx(known.total, rel=0.1)
     for one in (risk, *others):
         assert errors.UnevenWeightsWarning not in [caution.kind for caution in one.cautions]
+
+
+def test_shared_cells_without_a_factor_are_counted(release, monkeypatch):
+    factors = released_cells.shared_factors
+
+    def some_undefined(*args, **options):
+        return factors(*args, **options)._replace(undefined=2)
+
+    assert mm.estimate_risk(release).undefined == 0
+    monkeypatch.setattr(released_cells, "shared_factors", some_undefined)
+    risk = mm.estimate_risk(release)
+    assert risk.undefined >= 2
+    assert "of several records fewer people are expected than there are records" in risk.summary()
