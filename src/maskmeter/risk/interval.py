@@ -56,8 +56,8 @@ def shrunk_margins(
     understated, by about as much as B2 says if it is more than noise: the upper end rises by
     `u B2`, `u = z2^4/(1 + z2^4)`. Records that were moved into such cells count for too much: the
     lower end falls by the share `moved` of that. Where the truth is not held, what was moved is
-    itself estimated: the lower end falls by all of it, and `(0.1 moved tau2)^2` is added in S; where
-    weights differ, `(0.06 tau2)^2 (1 - 1/d)`, with d their design effect.
+    itself estimated: the lower end falls by B2, and `(0.1 moved tau2)^2` is added in S; where weights
+    differ, `(0.06 tau2)^2 (1 - 1/d)`, with d their design effect.
     """
     tau2, good = model.tau2, model.goodness
     if not good.b2_variance:  # everybody is in the file
@@ -68,8 +68,10 @@ def shrunk_margins(
     half = Z * sqrt(_shrunk_variances(model) + good.b2_variance / 16 + always * tau2**2)
     trust = (_TRUSTED * tau2) ** 2
     over = max(good.b2, 0.0) * trust / (trust + good.b2_variance)
-    under = max(-good.b2, 0.0) * good.z2**4 / (1 + good.z2**4)
-    return over + (moved if truth_held else 1.0) * under + half, under + half
+    under = max(-good.b2, 0.0)
+    told = under * good.z2**4 / (1 + good.z2**4)
+    down = over + (moved * told if truth_held else under)
+    return down + half, told + half
 
 
 @lru_cache(maxsize=8)  # candidates of one file share its model
