@@ -54,7 +54,7 @@ def test_the_worked_example_has_the_stated_means():
         [2.486894, 3.614721, 6.164269, 5.240312, 2.349862], abs=5e-7
     )
     assert means[2, 3] == pytest.approx([2.167339, 2.464291, 4.51778, 5.01781, 2.735831], abs=5e-7)
-    kept = {term.keys for term in model.shrinkage.terms}
+    kept = {term.keys for term in model.shrunk}
     assert kept == {(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)}
 
 

@@ -45,8 +45,8 @@ class ShrunkLogLinear(CellModel):
 
     means: DenseMeans
     unsampled: DenseMeans | None = field(default=None, kw_only=True)
-    shrinkage: Shrinkage = field(kw_only=True)
-    unsampled_shrinkage: Shrinkage | None = field(default=None, kw_only=True)
+    shrunk: tuple[ShrunkTerm, ...] = field(kw_only=True)
+    unsampled_shrunk: tuple[ShrunkTerm, ...] | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(cls, data: Microdata) -> Self:
@@ -67,16 +67,13 @@ class ShrunkLogLinear(CellModel):
             DenseMeans(space, shrinkage.means),
             observed,
             unsampled=None if rest is None else DenseMeans(space, rest.means),
-            shrinkage=shrinkage,
-            unsampled_shrinkage=rest,
+            shrunk=shrinkage.terms,
+            unsampled_shrunk=None if rest is None else rest.terms,
         )
 
     def __repr__(self) -> str:
         """Return the number of terms and the fit: no cell is shown."""
-        return (
-            f"ShrunkLogLinear({counted(len(self.shrinkage.terms), 'term')}: z2"
-            f" {self.goodness.z2:.2f})"
-        )
+        return f"ShrunkLogLinear({counted(len(self.shrunk), 'term')}: z2 {self.goodness.z2:.2f})"
 
     @property
     def nearest(self) -> ShrunkLogLinear:
@@ -97,7 +94,7 @@ class ShrunkLogLinear(CellModel):
     @cached_property
     def ranked(self) -> tuple[ShrunkTerm, ...]:
         """All terms, the largest gain first."""
-        return tuple(sorted(self.shrinkage.terms, key=lambda one: -one.gain))
+        return tuple(sorted(self.shrunk, key=lambda one: -one.gain))
 
     @property
     def exact_sums(self) -> bool:

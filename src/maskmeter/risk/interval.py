@@ -87,10 +87,10 @@ def shrunk_variance(model: ShrunkLogLinear) -> float:
     codes, space = model.observed.uniques, model.data.space
     lam, pi = model.at(codes)
     slope = expected_inverse(lam, pi=pi) - chance_of_uniqueness(lam, pi=pi)
-    fitted = model.unsampled_shrinkage or model.shrinkage
+    terms = model.shrunk if model.unsampled_shrunk is None else model.unsampled_shrunk
     return sum(
         float((term.variance * margin_of(slope, codes, term.keys, space=space) ** 2).sum())
-        for term in fitted.terms
+        for term in terms
     )
 
 
