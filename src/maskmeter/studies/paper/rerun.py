@@ -207,7 +207,7 @@ class Paper:
             f' (paper {self.published["table1"]["tau_star"]:.1f}). The row "{RELEASED}" uses the'
             ' released count F~_j in place of F_j in (2.6). "informed intruder" is the risk from'
             " somebody who knows the matrix; it is not in the paper. The last rows are maskmeter's"
-            " defaults: balanced swap matrix, score search, expected risk." + size
+            " defaults: balanced swap matrix, empirical-Bayes model, expected risk." + size
         )
 
     def _risks(self, rate: str) -> Table:

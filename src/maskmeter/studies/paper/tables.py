@@ -16,7 +16,7 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, by
 from maskmeter.errors import without_warnings
-from maskmeter.loglinear import LogLinearSearch, search_loglinear
+from maskmeter.loglinear import ShrunkLogLinear, search_loglinear, shrink_loglinear
 from maskmeter.loss import information_loss
 from maskmeter.perturb import Pram, Release, Swap, protect
 from maskmeter.perturb.step import Step
@@ -110,10 +110,10 @@ class DesignColumn:
             for row, formula in formulas.items()
         }
 
-    def rows(self, model: LogLinearSearch) -> dict[str, float]:
+    def rows(self, model: ShrunkLogLinear) -> dict[str, float]:
         """Return the paper's eight rows, (2.6) in both readings, then the informed intruder and ours.
 
-        `model` is the default search of the original.
+        `model` is the default model of the original.
         """
         nominal, population = self.nominal, self.population
         ours = estimate_risk(self.balanced, model)
@@ -148,9 +148,9 @@ class Study:
     seed: int
 
     @cached_property
-    def model(self) -> LogLinearSearch:
-        """The default search of the original sample, which serves every design."""
-        return _quiet(search_loglinear, self.sample)
+    def model(self) -> ShrunkLogLinear:
+        """The default model of the original sample, which serves every design."""
+        return shrink_loglinear(self.sample)
 
     @cached_property
     def columns(self) -> dict[str, dict[str, DesignColumn]]:
