@@ -227,6 +227,10 @@ class UnfitModelWarning(ModelWarning):
     """The log-linear model does not describe the file, so that no estimate of its risk holds."""
 
 
+class HeavyErrorsWarning(ModelWarning):
+    """Recording errors leave too little in the file to tell the true counts."""
+
+
 class FewRecordsWarning(ModelWarning):
     """The file has too few records for the model to show all dependence between keys."""
 

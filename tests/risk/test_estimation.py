@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -596,3 +598,46 @@ def test_shared_cells_without_a_factor_are_counted(release, monkeypatch):
     risk = mm.estimate_risk(release)
     assert risk.undefined >= 2
     assert "of several records fewer people are expected than there are records" in risk.summary()
+
+
+@pytest.mark.parametrize("kind", ["shrunk", "score-path"])
+def test_models_and_their_records_are_not_kept_alive(people, sample, kind):
+    data = mm.read(people, keys=sample.space, fraction=0.005)
+    risk = mm.estimate_risk(data, kind)
+    gone = weakref.ref(risk.model.nearest)
+    del risk, data
+    gc.collect()
+
+    assert gone() is None
+
+
+def test_errors_leave_an_interval_even_where_everybody_is_in_the_file(people, sample):
+    whole = mm.read(people, keys=sample.space, fraction=1.0)
+    noise = mm.Misclassification({"lad": mm.stay_or_move(11, stay=0.8)})
+    with errors.without_warnings():
+        risk = mm.estimate_risk(whole, misclassification=noise)
+
+    assert risk.interval[0] < 0.95 * risk.total
+
+
+def test_errors_that_hide_the_truth_are_a_caution(sample):
+    for stay, told in ((0.15, True), (0.8, False)):
+        noise = mm.Misclassification({"lad": mm.stay_or_move(11, stay=stay)})
+        with errors.without_warnings():
+            risk = mm.estimate_risk(sample, misclassification=noise, interval="none")
+        assert (errors.HeavyErrorsWarning in [one.kind for one in risk.cautions]) == told
+
+
+def test_equal_weights_give_the_bootstrap_of_a_fraction(people, sample):
+    weighted = mm.read(people, keys=sample.space, weights="w")
+    options = {"interval": "bootstrap", "replications": 10, "rng": 1}
+    with errors.without_warnings():
+        one, other = (mm.estimate_risk(data, **options) for data in (weighted, sample))
+
+    assert one.interval == pytest.approx(other.interval, rel=1e-9)
+
+
+def test_a_given_model_serves_no_candidate_with_recoded_keys(sample):
+    steps = [mm.Recode("age", groups={"young": sample.space["age"].categories[:9]})]
+    with pytest.raises(mm.MaskmeterError, match="not the file with recoded keys or fewer records"):
+        mm.compare(sample, {"coarse": steps}, model=mm.shrink_loglinear(sample), rng=1)

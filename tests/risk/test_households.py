@@ -9,6 +9,7 @@ import pytest
 
 import maskmeter as mm
 from chance.test_households import KEYS, street
+from maskmeter.data.households import Homes
 from maskmeter.errors import LargeHouseholdWarning, PopulationMismatchWarning, without_warnings
 from maskmeter.mechanism import joint
 
@@ -103,10 +104,13 @@ def test_a_known_population_gives_an_exact_total(release, table):
 
 
 def test_without_a_population_there_are_bounds_and_no_total(release, table):
+    informed = {"intruder": "informed"}
     with without_warnings():
-        bounds = mm.household_risk(release)
-        members = mm.estimate_risk(release, household="hid", interval="none")
+        bounds = mm.household_risk(release, **informed)
+        members = mm.estimate_risk(release, household="hid", interval="none", **informed)
+        matching = mm.household_risk(release)
 
+    assert (matching.at_least, matching.at_most) == (0, matching.uniques)
     assert bounds.total is None
     assert bounds.share is None
     assert 0 < bounds.at_least < bounds.at_most == bounds.uniques
@@ -200,3 +204,18 @@ def test_too_many_pairs_of_households_are_refused(sample, table, monkeypatch):
     monkeypatch.setattr(joint, "_MOST_PAIRS", 10)
     with pytest.raises(mm.MaskmeterError, match="pairs of households"):
         mm.household_risk(mm.Swap("lad", rate=0.2).apply(sample, rng=1), table)
+
+
+@pytest.mark.parametrize("intruder", ["exact-match", "informed"])
+@pytest.mark.parametrize("rate", [0.0, 0.3, 0.9])
+def test_bounds_hold_the_exact_risk_of_households(sample, table, people, intruder, rate):
+    """With the counts of people known, so that no model can be wrong about members."""
+    data = sample if not rate else mm.Swap("lad", rate=rate).apply(sample, rng=3)
+    with without_warnings():
+        exact = mm.household_risk(data, table, intruder=intruder)
+        members = mm.exact_risk(data, mm.count(people, keys=sample.space), intruder=intruder)
+    homes = Homes.of(members.data, "hid")
+    least = float(members.least_of(homes)[homes.unique].sum())
+
+    assert least <= exact.total + 1e-9
+    assert exact.total <= exact.uniques

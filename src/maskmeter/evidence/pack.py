@@ -157,8 +157,8 @@ def report(
 def _plan(found: Assessment, settings: Settings) -> Plan:
     """Return the plan that would make this assessment and its report from the same file.
 
-    A population and errors of recording are not in it: they were given as objects, and no file of
-    theirs is known. A population can be given again with --population.
+    A population, errors of recording and a fitted model are not in it: they were given as objects,
+    and no file of theirs is known. A population can be given again with --population.
     """
     plan = plan_of_release(found.data, household=found.household, model=found.model_name)
     target = found.target

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+import numpy as np
+
 from maskmeter.errors import (
     Caution,
     FewRecordsWarning,
     FewUniquesWarning,
+    HeavyErrorsWarning,
     LargeFractionWarning,
     SmallWeightWarning,
     UnevenWeightsWarning,
@@ -26,6 +29,8 @@ _LARGE_FRACTION = 0.5
 _LARGE_Z2 = 3.0  # of an empirical-Bayes model
 _LOW_Z2 = 2.5  # the same below 0, where z2 is about -0.6 with a spread of 1 if the model holds
 _FEW_RECORDS = 3_000
+_LOST = 0.25  # of the differences between categories, that a matrix leaves of one at least
+_LARGEST_MATRIX = 300  # categories of a factor whose matrix is looked at
 
 
 def cautions(model: FileModel, *, uniques: int) -> Iterator[Caution]:
@@ -58,6 +63,21 @@ def weighted_unevenly(sight: Sight, *, told: Collection[str] = ()) -> Iterator[C
             " weights, and do not release weights that tell it."
         )
         yield Caution(UnevenWeightsWarning, text)
+
+
+def too_much_error(sight: Sight) -> Iterator[Caution]:
+    """Yield the caution that a key was recorded with so much error that its true counts are lost."""
+    for factor in sight.mechanism.factors:
+        if factor.size > _LARGEST_MATRIX:
+            continue
+        least = float(np.linalg.svd(factor.P, compute_uv=False).min())
+        if least < _LOST:
+            text = (
+                f"{factor.name!r} was recorded with so much error that little is left to tell its true"
+                " counts: the risk may be far too high. Give the population counts, or leave the key"
+                " out of those that an intruder knows."
+            )
+            yield Caution(HeavyErrorsWarning, text)
 
 
 def unfit(z2: float) -> str:

@@ -16,7 +16,7 @@ from maskmeter.errors import (
 )
 from maskmeter.loglinear import FileModel, ShrunkLogLinear
 from maskmeter.plurals import counted, plural
-from maskmeter.risk.cautions import cautions
+from maskmeter.risk.cautions import cautions, too_much_error
 from maskmeter.risk.gathered import LISTED
 from maskmeter.risk.interval import Z, bootstrap_errors, shrunk_margins, standard_error
 from maskmeter.risk.intruder import ASSUMED, EXACT_MATCH, INFORMED, Intruder
@@ -49,6 +49,8 @@ def estimate(
     values = [one.of(intruder) for one in found]
     average = np.average(values, axis=0, weights=[one.weight for one in model.weighted])
     more = [] if all(one.converged for one in found) else [_UNSETTLED]
+    if cells.method == "em":
+        more += too_much_error(cells.sight)
     if intruder == INFORMED:
         more += [*_gathered(found, cells), *unused_margin(cells.sight)]
     by_record = average[cells.table.place]
@@ -160,8 +162,8 @@ def _modelled(risk: EstimatedRisk, cells: ReleasedCells, parts: list[Array]) -> 
     """
     search = risk.model
     if isinstance(search, ShrunkLogLinear):
-        held = cells.method != "em"
-        down, up = shrunk_margins(search, moved=cells.moved(search), truth_held=held)
+        moved, held = cells.moved(search), cells.sight.truth is not None and cells.method != "em"
+        down, up = shrunk_margins(search, moved=moved, truth_held=held)
         return risk.total - _scaled(down, risk), risk.total + _scaled(up, risk)
     unique = cells.table.records == 1
     totals = [

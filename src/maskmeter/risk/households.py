@@ -145,11 +145,10 @@ def bounded_by_members(
 ) -> HouseholdRisk:
     """Return the bounds that the risk of single records sets to that of households.
 
-    Who knows all members knows each of them: a unique household is matched correctly at least as
-    often as the member who is easiest to match. And at most all unique households are.
+    At most all unique households are matched correctly.
     """
     homes = Homes.of(view.sight.released, household)
-    least = homes.largest(np.nan_to_num(risk.by_record, nan=0.0))
+    least = risk.least_of(homes)
     return HouseholdRisk(
         f"Bounds of the risk of households, {risk.intruder} intruder",
         view.sight.released,

@@ -7,8 +7,10 @@ far apart the estimates of several models lie and in the criterion they were cho
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
 from math import sqrt
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -28,21 +30,39 @@ from maskmeter.loglinear.terms import Term
 from maskmeter.streams import generator
 from maskmeter.types import Array
 
+ModelT = TypeVar("ModelT", bound=CellModel)
+
 Z = 1.96
 _MOST_SWEEPS, _SETTLED = 50, 1e-4
 _ALWAYS = 0.015  # of tau2: an error that no variance shows
 _TRUSTED = 0.04  # of tau2: the standard error of B2 at which half of it counts
 _UNHELD = 0.1  # of tau2, for the records that were moved: error of a truth that is estimated
+_MISPLACED = (
+    0.2  # of tau2, for the records that were moved: too much risk where the truth is not held
+)
 _WEIGHTED = 0.06  # of tau2: error of a model of weights, the more these differ
 _TINY = 1e-12
 
 
-@lru_cache(maxsize=8)  # candidates of one file share its model
 def standard_error(model: LogLinear) -> float:
     """Return the standard error of tau2 under a searched model, `sqrt(v1 + v2 + vB/4)`."""
+    return sqrt(_known_variance(model, _variance_of_a_search) + model.goodness.b2_variance / 4)
+
+
+def _variance_of_a_search(model: LogLinear) -> float:
     effect = 1.0 if model.unsampled is None else _design_effect(model.data)
-    fit = effect * fit_variance(model)
-    return sqrt(chance_variance(model) + fit + model.goodness.b2_variance / 4)
+    return chance_variance(model) + effect * fit_variance(model)
+
+
+# Candidates of one file share its model. A model is not kept alive by what is known of it.
+_VARIANCES: WeakKeyDictionary[CellModel, float] = WeakKeyDictionary()
+
+
+def _known_variance(model: ModelT, measure: Callable[[ModelT], float]) -> float:
+    """Return v1 + v2 of a model, worked out once."""
+    if model not in _VARIANCES:
+        _VARIANCES[model] = measure(model)
+    return _VARIANCES[model]
 
 
 def shrunk_margins(
@@ -56,26 +76,27 @@ def shrunk_margins(
     understated, by about as much as B2 says if it is more than noise: the upper end rises by
     `u B2`, `u = z2^4/(1 + z2^4)`. Records that were moved into such cells count for too much: the
     lower end falls by the share `moved` of that. Where the truth is not held, what was moved is
-    itself estimated: the lower end falls by B2, and `(0.1 moved tau2)^2` is added in S; where weights
-    differ, `(0.06 tau2)^2 (1 - 1/d)`, with d their design effect.
+    itself estimated: the lower end falls by B2 and by `0.2 moved tau2`, for the model puts people
+    into cells that the errors alone fill, and `(0.1 moved tau2)^2` is added in S; where weights differ, `(0.06 tau2)^2 (1 - 1/d)`, with d their design effect.
     """
     tau2, good = model.tau2, model.goodness
-    if not good.b2_variance:  # everybody is in the file
+    if not good.b2_variance and (truth_held or not moved):  # everybody is in the file
         return 0.0, 0.0
     always = _ALWAYS**2 + (0.0 if truth_held else (_UNHELD * moved) ** 2)
     if model.unsampled is not None:
         always += _WEIGHTED**2 * (1 - 1 / _design_effect(model.data))
-    half = Z * sqrt(_shrunk_variances(model) + good.b2_variance / 16 + always * tau2**2)
+    variance = _known_variance(model, _variance_of_shrunk)
+    half = Z * sqrt(variance + good.b2_variance / 16 + always * tau2**2)
     trust = (_TRUSTED * tau2) ** 2
-    over = max(good.b2, 0.0) * trust / (trust + good.b2_variance)
-    under = max(-good.b2, 0.0)
-    told = under * good.z2**4 / (1 + good.z2**4)
-    down = over + (moved * told if truth_held else under)
+    over, under, told = max(good.b2, 0.0), max(-good.b2, 0.0), 0.0
+    if good.b2_variance:
+        over *= trust / (trust + good.b2_variance)
+        told = under * good.z2**4 / (1 + good.z2**4)
+    down = over + (moved * told if truth_held else under + _MISPLACED * moved * tau2)
     return down + half, told + half
 
 
-@lru_cache(maxsize=8)  # candidates of one file share its model
-def _shrunk_variances(model: ShrunkLogLinear) -> float:
+def _variance_of_shrunk(model: ShrunkLogLinear) -> float:
     return chance_variance(model) + shrunk_variance(model)
 
 
@@ -158,7 +179,9 @@ def bootstrap_errors(model: FileModel, *, replications: int, seed: int) -> Array
     errors = np.empty(replications)
     for run in range(replications):
         rng = generator(seed, f"bootstrap {run}")
-        found = _estimated_anew(model, drawn_sample(model.nearest, rng))
+        # Weights have a stream of their own: equal ones draw what a fraction draws.
+        weights = generator(seed, f"bootstrap weights {run}")
+        found = _estimated_anew(model, drawn_sample(model.nearest, rng, weights=weights))
         lam, pi = model.nearest.at(found.nearest.observed.uniques)
         unseen = rng.poisson((1 - pi) * lam)
         errors[run] = found.tau2 - float((1 / (1 + unseen)).sum())
@@ -177,7 +200,9 @@ def _estimated_anew(model: FileModel, sample: Microdata) -> FileModel:
     )
 
 
-def drawn_sample(model: CellModel, rng: np.random.Generator) -> Microdata:
+def drawn_sample(
+    model: CellModel, rng: np.random.Generator, *, weights: np.random.Generator | None = None
+) -> Microdata:
     """Return a sample that the model might have given, of one record at least.
 
     With weights a record gets what its cell's unsampled units come to for each record, times what
@@ -197,7 +222,7 @@ def drawn_sample(model: CellModel, rng: np.random.Generator) -> Microdata:
         fraction = data.fraction if data.fraction is not None else float(data.inclusion(codes)[0])
         return Microdata(space, codes, fraction=fraction)
     own = (np.asarray(data.weights) - 1).clip(0) / _unsampled_each(model, data.codes)
-    rest = _unsampled_each(model, codes) * rng.choice(own, len(codes))
+    rest = _unsampled_each(model, codes) * (weights or rng).choice(own, len(codes))
     return Microdata(space, codes, weights=1 + rest)
 
 

@@ -27,7 +27,6 @@ from maskmeter.risk.cautions import weighted_unevenly
 from maskmeter.risk.formulas import ratio
 from maskmeter.risk.households import HouseholdRisk, bounded_by_members, unique_before
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
-from maskmeter.risk.population import population_of
 from maskmeter.risk.result import Risk
 from maskmeter.risk.view import Errors, View
 from maskmeter.types import Array, Integers
@@ -118,7 +117,7 @@ def households_at_risk(
 def households_of(view: View, population: HouseholdTable) -> HouseholdTable:
     """Return a population of households by the keys of a view, with the codes of its release."""
     recoded, recorded = view.release.recoded(population), view.sight.recorded
-    population_of(recorded, recoded.persons)  # refuses one that cannot hold the sample
+    view.checked(recoded.persons)  # refuses one that cannot hold the sample
     return recoded.onto(recorded.space)
 
 

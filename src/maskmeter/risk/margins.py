@@ -45,7 +45,7 @@ def unused_margin(sight: Sight) -> Iterator[Caution]:
     """Yield the caution that a margin tells more than the informed risk includes."""
     if sight.exchanged and known_margin(sight.mechanism) is None:
         text = (
-            "Other steps came before or after a redraw: the informed risk leaves out what the counts"
+            "Other steps or recording errors came before or after a redraw: the informed risk leaves out what the counts"
             " of the exchanged values tell, and may be some percent too low."
         )
         yield Caution(UnusedMarginWarning, text)

@@ -28,6 +28,7 @@ class Models:
     def __init__(self, name: ModelName = DEFAULT_MODEL) -> None:
         self.name = name
         self._made: list[FileModel] = []
+        self._given: FileModel | None = None
 
     def take(self, model: object, sight: Sight, method: Method) -> FileModel:
         """Return a given model as what an estimate rests on, if it describes what a method needs."""
@@ -46,6 +47,7 @@ class Models:
                 " out."
             )
         self._made.append(given)
+        self._given = given
         return given
 
     def for_file(self, sample: Microdata) -> FileModel:
@@ -53,6 +55,11 @@ class Models:
         for one in self._made:
             if one.nearest.data is sample or one.nearest.data == sample:
                 return one
+        if self._given is not None and self._given.nearest.data.space.names == sample.space.names:
+            raise InputError(
+                "The given model describes the file as it is, not the file with recoded keys or fewer"
+                ' records. Give the name of a kind of model, such as "shrunk", or leave `model` out.'
+            )
         self._made.append(make_model(sample, self.name))
         return self._made[-1]
 

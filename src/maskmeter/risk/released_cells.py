@@ -196,6 +196,8 @@ class ReleasedCells:
         if self.method == "em":
             true = self._originals[id(model), 0.0][1]
             return float(1 - own_origin(self._sources(true))[unique].mean())
+        if sight.truth is None:  # the paper's form knows no more than the chance to stay
+            return float(1 - sight.mechanism.stay(self.table.codes[unique]).mean())
         same = (sight.recorded.codes == sight.released.codes).all(axis=1)
         return float(1 - same[sight.uniques].mean())
 

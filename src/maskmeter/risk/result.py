@@ -133,6 +133,17 @@ class Risk(InWords):
         risk[self.records] = self.by_unique
         return risk
 
+    def least_of(self, homes: Homes) -> NDArray[np.float64]:
+        """Return how often each unique household is matched correctly, at least.
+
+        Who knows all members knows each of them, and is right at least as often as for the member
+        who is easiest to match. But who matches exactly needs all members unchanged: after
+        misclassification nothing is certain of him.
+        """
+        if self.misclassified and self.intruder == EXACT_MATCH:
+            return np.zeros(len(homes))
+        return homes.largest(np.nan_to_num(self.by_record, nan=0.0))
+
     @property
     def _headline(self) -> str:
         of = "" if self.unprotected == self.uniques else f" of the {self.unprotected:,} before"
@@ -296,12 +307,9 @@ class EstimatedRisk(Risk):
 
     @property
     def household_bounds(self) -> tuple[float, int]:
-        """Households that who knows all members matches correctly: at least so many, at most so many.
-
-        At least as often as the member who is easiest to match, at most all that are unique.
-        """
+        """Households that who knows all members matches correctly: at least so many, at most so many."""
         homes = Homes.of(self.data, str(self.household))
-        least = homes.largest(self.every)[homes.unique]
+        least = self.least_of(homes)[homes.unique]
         return float(least.sum()), len(least)
 
     def households(self) -> Any:

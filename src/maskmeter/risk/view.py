@@ -146,9 +146,11 @@ class View:
     @cached_property
     def population(self) -> KeyTable | None:
         """Population counts of these keys, with the category codes of the release."""
-        if self.counts is None:
-            return None
-        recorded, counts = self.sight.recorded, self.release.recoded(self.counts)
+        return None if self.counts is None else self.checked(self.release.recoded(self.counts))
+
+    def checked(self, counts: KeyTable) -> KeyTable:
+        """Return counts with the keys and category codes of the release, if they may hold the sample."""
+        recorded = self.sight.recorded
         if self.supposed:
             return counts.onto(recorded.space)
         recording = None if self.errors is None else lambda: self._seen(self._recording)
