@@ -18,6 +18,7 @@ from maskmeter.errors import InputError, warn
 from maskmeter.evidence.drawings import risk_chart
 from maskmeter.evidence.figures import figures
 from maskmeter.evidence.findings import Findings, record_frame
+from maskmeter.evidence.household_blocks import household_words
 from maskmeter.evidence.scenario import scenario_risk
 from maskmeter.evidence.sections import risk_table
 from maskmeter.evidence.wording import listed_figures
@@ -57,8 +58,9 @@ class Assessment(Findings, InWords):
         return f"Assessment({several}; worst {self.worst.risk!r}{mark})"
 
     def summary(self) -> str:
-        """Return the verdict, which names no record."""
-        return figures(self).verdict
+        """Return the verdict, and what is known of households; no record is named."""
+        known = figures(self)
+        return "\n".join([known.verdict, *household_words(known)])
 
     def to_frame(self) -> Any:
         """Return a row for each scenario, intruder and figure: its value, and that before protection."""

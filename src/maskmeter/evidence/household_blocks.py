@@ -11,6 +11,15 @@ from maskmeter.page import Block, Text
 _WHO = "Households: an intruder who knows all members of a household is expected to match"
 
 
+def household_words(figures: Figures) -> Iterator[str]:
+    """Yield the risk of households in a sentence, and that a target does not hold it."""
+    known = figures.worst.households
+    if known is None or (known.total is None and not figures.assessable):
+        return
+    target = "" if figures.target is None else " The target is about single records."
+    yield household_sentence(known, figures.rounded_to) + target
+
+
 def household_blocks(figures: Figures) -> Iterator[Block]:
     """Yield the risk of households, and a caution that households can reveal changed records.
 
@@ -20,8 +29,7 @@ def household_blocks(figures: Figures) -> Iterator[Block]:
     known = figures.worst.households
     if known is None:
         return
-    if known.total is not None or figures.assessable:
-        yield Text(household_sentence(known, figures.rounded_to))
+    yield from map(Text, household_words(figures))
     if figures.changed is not None and known.column:
         yield Text(
             f"The file keeps {known.column}, but records were changed one by one: members of a"

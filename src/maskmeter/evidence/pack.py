@@ -78,8 +78,8 @@ class Pack(InWords):
         return (*(one.text for one in told), *self.lost)
 
     def summary(self) -> str:
-        """Return the verdict, which names no record."""
-        return self.figures.verdict
+        """Return the verdict, and what is known of households; no record is named."""
+        return self.assessment.summary()
 
     def to_frame(self) -> Any:
         """Return a row for each scenario and figure: its value, and that of the unprotected file."""
