@@ -210,6 +210,25 @@ def test_risk_given_the_release_is_the_mean_over_all_originals(m, pi):
             assert informed[j] == pytest.approx(wanted.informed, rel=1e-6)
 
 
+@pytest.mark.parametrize("phi", [0.05, 0.4, 2.0])
+def test_a_unique_of_gamma_cells_has_its_risk_given_the_release_in_closed_form(phi):
+    """Against a sum over all counts of three cells, each unit released in j by itself."""
+    P = np.array([[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.4, 0.5]])
+    lam, pi, units = np.array([2.0, 0.5, 3.0]), np.array([0.1, 0.3, 0.02]), np.arange(800)
+    found = match_given_release(sources(P, np.zeros(3), lam, pi), np.ones(3), phi=phi)
+    for j in range(3):
+        x = pi * P[:, j]
+        chance = nbinom.pmf(units[:, None], 1 / phi, 1 / (1 + phi * lam))
+        none = (chance * (1 - x) ** units[:, None]).sum(axis=0)
+        one = (chance * units[:, None] * x * (1 - x) ** np.maximum(units[:, None] - 1, 0)).sum(
+            axis=0
+        )
+        right = (chance[1:, j] * x[j] * (1 - x[j]) ** (units[1:] - 1)).sum()
+        others = np.array([np.prod(np.delete(none, k)) for k in range(3)])
+
+        assert found[j] == pytest.approx(right * others[j] / (one @ others), rel=1e-7)
+
+
 def test_expected_originals_add_up_to_the_released_records():
     P = np.array([[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.4, 0.5]])
     grid = Grid.of(mm.Misclassification({"lad": P}).on(SPACE), CELLS[1:2])

@@ -204,6 +204,20 @@ def test_constant_weights_are_a_sampling_fraction(small, model):
     assert one.model.goodness.z2 == pytest.approx(other.model.goodness.z2, rel=1e-9)
 
 
+@pytest.mark.parametrize("model", ["shrunk", "score-path"])
+def test_constant_weights_are_a_fraction_for_released_counts_too(small, model):
+    weighted = mm.Microdata(small.space, small.codes, weights=np.full(len(small), 500.0))
+    noise = mm.Misclassification({"lad": mm.stay_or_move(11, stay=0.85)})
+    one, other = (
+        quietly(mm.estimate_risk, data, model, misclassification=noise, intruder="informed")
+        for data in (weighted, small)
+    )
+
+    assert one.method == "em"
+    assert one.by_record == pytest.approx(other.by_record, rel=1e-9)
+    assert one.interval == pytest.approx(other.interval, rel=1e-9)
+
+
 def test_a_fraction_beside_weights_gives_the_inclusion_probabilities(small):
     uneven = np.random.default_rng(1).uniform(100, 900, len(small))
     both = mm.Microdata(small.space, small.codes, fraction=0.002, weights=uneven)
