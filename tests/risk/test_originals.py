@@ -55,7 +55,7 @@ def test_expected_releases_are_undone_exactly(errors):
         assert found.margin(keys) == pytest.approx(true_margin(keys), rel=ROUNDED)
         assert found.unit(keys) >= 1
     assert found.total == pytest.approx(TRUE.sum())
-    assert found.unit((0, 1, 2)) > found.unit((0,)) > 1
+    assert found.unit((0, 1, 2)) >= found.unit((0,)) - ROUNDED > 1
 
 
 def test_a_matrix_that_differs_by_another_key_is_undone_where_that_key_is_in_the_margin():
@@ -72,7 +72,7 @@ def test_margins_that_nothing_touched_stay_as_they_are():
     found = margins({"a": mm.stay_or_move(4, stay=0.8)}, TRUE)
 
     for keys in ((1,), (2,), (1, 2)):
-        assert np.array_equal(found.margin(keys), true_margin(keys))
+        assert found.margin(keys) == pytest.approx(true_margin(keys), rel=1e-14)
         assert found.unit(keys) == 1
 
 

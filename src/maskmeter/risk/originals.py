@@ -50,7 +50,7 @@ def unmixed(model: ShrunkLogLinear, mechanism: Mechanism) -> ShrunkLogLinear:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrueMargins:
     """Margins of the true units behind a released table, as the inverse of the matrices gives them.
 
