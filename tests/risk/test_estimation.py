@@ -626,6 +626,7 @@ def test_errors_that_hide_the_truth_are_a_caution(sample):
         with errors.without_warnings():
             risk = mm.estimate_risk(sample, misclassification=noise, interval="none")
         assert (errors.HeavyErrorsWarning in [one.kind for one in risk.cautions]) == told
+        assert risk.assumptions[0].endswith("with the errors that lad was recorded with")
 
 
 def test_equal_weights_give_the_bootstrap_of_a_fraction(people, sample):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
 from maskmeter.mechanism import Mechanism
+from maskmeter.plurals import plural
 
 _ENOUGH = 30  # records of a category whose mean weight tells something
 _UNEVEN = 1.3  # times: how far mean weights may differ
@@ -32,6 +33,7 @@ class Sight:
     unprotected: int
     with_error: bool = False
     exchanged: bool = False  # whether all rare records exchanged a key, so that their counts tell
+    erring: tuple[str, ...] = ()  # keys that were recorded with error
     others: Codes | None = None  # cells that are looked at in place of those of the sample uniques
 
     @property
@@ -77,5 +79,9 @@ class Sight:
     @property
     def premise(self) -> str:
         """What every measure takes for known about the mechanism."""
-        known = "misclassification matrix known"
-        return known if self.mechanism.factors else NOTHING_MISCLASSIFIED
+        if not self.mechanism.factors:
+            return NOTHING_MISCLASSIFIED
+        if not self.erring:
+            return "misclassification matrix known"
+        names, were = " and ".join(self.erring), plural(len(self.erring), "was", "were")
+        return f"misclassification matrix known, with the errors that {names} {were} recorded with"

@@ -140,8 +140,10 @@ class View:
         original = release.original
         before = recorded if release.truth is original else original.project(self.keys)
         exchanged = whole and any(one.exchanged for one in release.rare)
-        errors = self.errors is not None
-        return Sight(released, recorded, self.mechanism, before.uniques, errors, exchanged)
+        errors, erring = self.errors is not None, tuple[str, ...]()
+        if errors:
+            erring = tuple(as_mechanism(self.errors, original.space).touched)
+        return Sight(released, recorded, self.mechanism, before.uniques, errors, exchanged, erring)
 
     @cached_property
     def population(self) -> KeyTable | None:
