@@ -23,6 +23,7 @@ _NAMED = 12  # untried terms that a summary names
 
 ModelT = TypeVar("ModelT", bound=CellModel)
 
+ModelName = Literal["shrunk", "score-path", "forward"]
 SearchMethod = Literal["score-path", "forward"]
 FoundBy = Literal["score-path", "forward", "given"]
 Stop = Literal["settled", "whole population", "most terms", "no terms left"]
@@ -98,7 +99,7 @@ class LogLinearSearch(InWords):
         return cls("given", (PathStep.of(model),), model, (WeightedModel(model),))
 
     @property
-    def name(self) -> Literal["shrunk", "score-path", "forward"]:
+    def name(self) -> ModelName:
         """The name that makes it; the default's where it takes its place, or was given."""
         return "shrunk" if self.instead or self.method == "given" else self.method
 

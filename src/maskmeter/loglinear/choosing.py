@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from maskmeter.data.microdata import Microdata
-from maskmeter.loglinear.averaging import LogLinearSearch
+from maskmeter.loglinear.averaging import LogLinearSearch, ModelName
 from maskmeter.loglinear.model import LogLinear
 from maskmeter.loglinear.search import search_models
 from maskmeter.loglinear.shrunk import LARGEST_TABLE, ShrunkLogLinear
 
-ModelName = Literal["shrunk", "score-path", "forward"]
 OneModel: TypeAlias = ShrunkLogLinear | LogLinear
 FileModel: TypeAlias = ShrunkLogLinear | LogLinearSearch  # whatever an estimate can rest on
 

@@ -95,7 +95,7 @@ class Shrinkage:
             chosen = [term for term in self._terms if len(term.keys) == order]
             if chosen:
                 self.means = _swept(self.means, axes, chosen)
-        self._terms = [one for one in self._terms if len(one.keys) < _LAST or one.gained]
+        self._terms = [one for one in self._terms if len(one.keys) < _LAST or one.gain > 0]
 
 
 class _Term:
@@ -105,7 +105,7 @@ class _Term:
         self.keys, self.unit = keys, unit
         counts = units / unit
         self.factor: Array | float = 1.0
-        self.variance, self.gain, self.gained = np.zeros_like(counts), 0.0, False
+        self.variance, self.gain = np.zeros_like(counts), 0.0
         self.room = _room(counts)
         self.levels: list[tuple[int, tuple[int, ...], Shrinker]] = []
         for width in (*WIDTHS, 1):
@@ -134,7 +134,6 @@ class _Term:
                     found = found * _spread(ratio, axes, width, found.shape)
             gains.append(posterior.gain)
         self.gain = sum(gain for gain in gains if gain > 0)
-        self.gained = self.gain > 0
         scaled = found * (total / found.sum())
         self.factor = scaled / without
         return np.asarray(scaled * self.unit)

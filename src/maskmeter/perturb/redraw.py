@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class RedrawEntries(StepEntries, tag="redraw", frozen=True):
     share: float = 1.0
     carry: list[str] = []
     label: str | None = None
-    model: Literal["shrunk", "score-path", "forward"] = "shrunk"
+    model: ModelName = DEFAULT_MODEL
 
     def keys_used(self) -> Iterator[str]:
         """Yield the redrawn keys, and those by which records are rare."""

@@ -50,8 +50,7 @@ def standard_error(model: LogLinear) -> float:
 
 
 def _variance_of_a_search(model: LogLinear) -> float:
-    effect = 1.0 if model.unsampled is None else _design_effect(model.data)
-    return chance_variance(model) + effect * fit_variance(model)
+    return chance_variance(model) + _design_effect(model) * fit_variance(model)
 
 
 # Candidates of one file share its model. A model is not kept alive by what is known of it.
@@ -83,8 +82,7 @@ def shrunk_margins(
     if not good.b2_variance and (truth_held or not moved):  # everybody is in the file
         return 0.0, 0.0
     always = _ALWAYS**2 + (0.0 if truth_held else (_UNHELD * moved) ** 2)
-    if model.unsampled is not None:
-        always += _WEIGHTED**2 * (1 - 1 / _design_effect(model.data))
+    always += _WEIGHTED**2 * (1 - 1 / _design_effect(model))
     variance = _known_variance(model, _variance_of_shrunk)
     half = Z * sqrt(variance + good.b2_variance / 16 + always * tau2**2)
     trust = (_TRUSTED * tau2) ** 2
@@ -115,11 +113,15 @@ def shrunk_variance(model: ShrunkLogLinear) -> float:
     )
 
 
-def _design_effect(data: Microdata) -> float:
-    """Return by how much unequal weights raise the variance of a fit to the units they stand for."""
-    rest = np.maximum(np.asarray(data.weights) - 1, 0.0)
-    total = float(rest.sum())
-    return max(len(rest) * float((rest**2).sum()) / total**2, 1.0) if total else 1.0
+def _design_effect(model: CellModel) -> float:
+    """Return by how much unequal weights raise the variance of a fit to the units they stand for.
+
+    `n sum of (w - 1)^2 / (sum of (w - 1))^2`; 1 without such units.
+    """
+    rest = model.observed.unsampled
+    if rest is None or not rest.total:
+        return 1.0
+    return max(model.observed.size * rest.scale / rest.total, 1.0)
 
 
 def chance_variance(model: CellModel) -> float:
