@@ -31,7 +31,7 @@ def run(*arguments, folder=".", env=None, drawn=None):
 
     With `drawn`, such as DRAWN, the system draws that seed.
     """
-    words, before = list(map(str, arguments)), _surroundings()
+    words, before, threads = list(map(str, arguments)), _surroundings(), set(threading.enumerate())
     with (
         chdir(folder),
         CliRunner().isolation(env={**COLUMNS, **(env or {})}) as written,
@@ -42,6 +42,7 @@ def run(*arguments, folder=".", env=None, drawn=None):
         sys.stderr.flush()
         out, err = (stream.getvalue().decode() for stream in written[:2])
     changed = [what for what, value in _surroundings().items() if value != before[what]]
+    changed += ["threads"] * (not set(threading.enumerate()) <= threads)
     assert not changed, f"{words[:1]} leaves its {' and '.join(changed)} changed"
     return subprocess.CompletedProcess(words, code, out, err)
 
@@ -105,5 +106,4 @@ def _surroundings():
         "filters of warnings": list(warnings.filters),
         "way to show warnings": warnings.showwarning,
         "handler of interrupts": signal.getsignal(signal.SIGINT),
-        "threads": threading.active_count(),
     }
