@@ -44,9 +44,9 @@ class PathStep:
     tau2: float
 
     @classmethod
-    def of(cls, model: LogLinear, added: str = "") -> PathStep:
-        """Return a model and its last term with all figures."""
-        fit, good = (model.parameters, model.deviance, model.bic), model.goodness
+    def of(cls, model: LogLinear, added: str = "", good: Goodness | None = None) -> PathStep:
+        """Return a model and its last term with all figures; the goodness of fit may be known."""
+        fit, good = (model.parameters, model.deviance, model.bic), good or model.goodness
         return cls(added, model, *fit, good.z1, good.z2, *model.taus())
 
 

@@ -16,10 +16,14 @@ from maskmeter.data.keys import Codes, KeySpace
 from maskmeter.data.varying import By
 from maskmeter.loglinear.observed import margin_of
 from maskmeter.loglinear.population import Population
+from maskmeter.loglinear.table_sums import summed_to
 from maskmeter.loglinear.terms import Term
 from maskmeter.types import Array
 
 MOST_CELLS = 10_000_000  # beyond, sums over all cells are estimated by draws
+MOST_ON_PATH = (
+    2_000_000  # the same for models that a search only passes: draws are faster from here
+)
 DRAWS = 200_000
 FEW_DRAWS = 20_000  # enough to rank models
 _SEED = 0  # the same for all models, so that their differences are not noise
@@ -54,8 +58,7 @@ class AllCells:
         if self.place is not None:
             table = np.zeros(self.space.size)
             table[self.place] = weighted
-        others = tuple(k for k in range(len(self.space.keys)) if k not in keys)
-        return np.asarray(table.reshape(self.space.sizes).sum(axis=others))
+        return summed_to(table.reshape(self.space.sizes), keys)
 
 
 def summed_exactly(space: KeySpace) -> bool:
@@ -80,9 +83,9 @@ def every_cell(population: Population) -> AllCells:
 def drawn_cells(population: Population, number: int) -> AllCells:
     """Return so many cells that are drawn from a model."""
     means = population.means
-    codes = means.draw(number, seed=_SEED)
-    lam, pi = population.at(codes)
-    weight = means.total / (number * means.at(codes))
+    codes, fitted = means.drawn(number, seed=_SEED)
+    lam, pi = population.of(fitted, codes)
+    weight = means.total / (number * fitted)
     return AllCells(population.data.space, lam, pi, weight, None, codes)
 
 

@@ -56,8 +56,10 @@ def expected_inverse_of(count: Array, lam: Array, *, pi: Array, phi: float = 0.0
     >>> expected_inverse_of(np.array([3.0]), np.array([0.0]), pi=np.array([0.1])).round(4).tolist()
     [0.3333]
     """
-    found = np.empty(len(count))
-    for at in _blocks(len(count)):
+    found = expected_inverse(lam, pi=pi, phi=phi)
+    several = np.flatnonzero(count != 1)
+    for block in _blocks(len(several)):
+        at = several[block]
         m, mean, share = count[at, None], lam[at, None], pi[at, None]
         gap, weight = nodes((m + (1 - share) * mean)[:, 0])
         logs = (m - 1) * np.log1p(-gap)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maskmeter.checks import locked
 from maskmeter.data.keys import KeySpace
 from maskmeter.errors import InputError
+from maskmeter.loglinear.component_table import ComponentTable
 from maskmeter.loglinear.components import junction_tree
+from maskmeter.loglinear.drawing import Drawn
 from maskmeter.loglinear.means import FittedMeans, table_sizes
 from maskmeter.loglinear.observed import Counted
+from maskmeter.loglinear.scaling import scaling
 from maskmeter.loglinear.terms import Term, generating_class, spell
-from maskmeter.types import Array
 
 LARGEST_COMPONENT = 10_000_000
 MOST_SWEEPS = 2_000
@@ -35,29 +35,32 @@ def fit_means(
 
     A component that is one term is fitted in closed form, the others by iterative proportional
     fitting of their own small table, until the margins are met or the likelihood has settled, both
-    to `tolerance` of the total. `start` is the fit of a smaller model, or a looser one of this.
+    to `tolerance` of the total. `start` is the fit of a smaller model, or a looser one of this: a
+    component that it has fitted to the same counts and closely enough is taken as it is.
     """
     tree = junction_tree(generators, len(observed.space.keys))
-    fits = [
-        _fit_component(
-            observed,
-            keys,
-            restricted(generators, keys),
-            start,
-            tolerance=tolerance,
-            most_sweeps=most_sweeps,
-        )
-        for keys in tree.components
-    ]
+    fitted: dict[Term, ComponentTable] = {}
+    drawn: Drawn = {}
+    if start is not None and start.counts is observed:
+        fitted, drawn = {part.keys: part for part in start.parts}, start.last_drawn
+    parts, sweeps = [], 0
+    for keys in tree.components:
+        terms, part = restricted(generators, keys), fitted.get(keys)
+        if part is None or not part.settled(terms, tolerance):
+            part = _fit_component(
+                observed, keys, terms, start, tolerance=tolerance, most_sweeps=most_sweeps
+            )
+            sweeps = max(sweeps, part.sweeps)
+        parts.append(part)
     return FittedMeans(
         observed.space,
         generators,
         tree,
-        components=tuple(locked(fit.table) for fit in fits),
+        parts=tuple(parts),
         separators=tuple(observed.margin(keys) for keys in tree.separators),
-        sweeps=max(fit.sweeps for fit in fits),
-        deviation=max(fit.deviation for fit in fits),
-        converged=all(fit.converged for fit in fits),
+        counts=observed,
+        sweeps=sweeps,
+        last_drawn=drawn,
     )
 
 
@@ -81,15 +84,6 @@ def restricted(generators: tuple[Term, ...], keys: Term) -> tuple[Term, ...]:
     return generating_class({tuple(k for k in term if k in keys) for term in generators} - {()})
 
 
-class _Fit(NamedTuple):
-    """The fitted table of a component, and how its fitting ended."""
-
-    table: Array
-    sweeps: int = 0
-    deviation: float = 0.0
-    converged: bool = True
-
-
 def _fit_component(
     observed: Counted,
     keys: Term,
@@ -98,54 +92,29 @@ def _fit_component(
     *,
     tolerance: float,
     most_sweeps: int,
-) -> _Fit:
+) -> ComponentTable:
     """Return the fit of a component: its margin if it is one term, else scaled margin by margin.
 
-    Only the support is worked on: a cell with an empty margin stays empty, and on sparse tables
-    most do. The maximum then lies on the boundary, where margins are met only slowly while the
-    deviance has long settled.
+    On sparse tables most cells have an empty margin and stay empty. The maximum then lies on the
+    boundary, where margins are met only slowly while the deviance has long settled.
     """
     check_component(observed.space, keys)
     if terms == (keys,):
-        return _Fit(observed.margin(keys))
+        return ComponentTable(keys, terms, observed.margin(keys))
     first = None if start is None else start.margin(keys)
-    sizes = table_sizes(observed.space, keys)
-    support = np.ones(sizes, dtype=bool) if first is None else first > 0
-    for term in terms:
-        shape = [size if key in term else 1 for key, size in zip(keys, sizes, strict=True)]
-        support = support & (observed.margin(term) > 0).reshape(shape)
-    at = np.nonzero(support)
-    margins = [(places_in(term, keys, at, sizes), observed.margin(term).ravel()) for term in terms]
-    means = np.ones(len(at[0])) if first is None else first[at]
-    seen = observed.margin(keys)[at]
+    margins = [(tuple(map(keys.index, term)), observed.margin(term)) for term in terms]
+    fit = scaling(first, table_sizes(observed.space, keys), margins)
+    seen = fit.of(observed.margin(keys))
+    some = seen > 0
     last, total = np.inf, observed.total or 1.0  # there may be no units at all
     for sweep in range(1, most_sweeps + 1):
-        deviation = _sweep(means, margins) / total
+        deviation = fit.sweep() / total
         converged = deviation <= tolerance
         if sweep % _STRIDE == 0 and not converged:
-            likelihood = float((seen[seen > 0] * np.log(means[seen > 0])).sum())
+            likelihood = float((seen[some] * np.log(fit.means[some])).sum())
             converged = abs(likelihood - last) <= min(tolerance, _LIKELIHOOD) * total
             last = likelihood
         if converged:
             break
-    table = np.zeros(sizes)
-    table[at] = means
-    return _Fit(table, sweep, deviation, converged)
-
-
-def places_in(
-    term: Term, keys: Term, at: tuple[NDArray[np.int64], ...], sizes: tuple[int, ...]
-) -> NDArray[np.int64]:
-    """Return the cell of a term's margin that each cell of a table over some keys belongs to."""
-    axes = [keys.index(key) for key in term]
-    return np.ravel_multi_index([at[axis] for axis in axes], [sizes[axis] for axis in axes])
-
-
-def _sweep(means: Array, margins: list[tuple[NDArray[np.int64], Array]]) -> float:
-    """Scale means, in place, to one margin after the other; return how far the worst was off."""
-    deviation = 0.0
-    for place, target in margins:
-        margin = np.bincount(place, weights=means, minlength=len(target))
-        deviation = max(deviation, float(np.abs(margin - target).sum()))
-        means *= np.divide(target, margin, out=np.zeros(len(target)), where=margin > 0)[place]
-    return deviation
+    table = locked(fit.table())
+    return ComponentTable(keys, terms, table, sweep, deviation, converged, tolerance)

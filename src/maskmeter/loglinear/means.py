@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maskmeter.data.keys import Codes, KeySpace
+from maskmeter.loglinear.component_table import ComponentTable
 from maskmeter.loglinear.components import JunctionTree
+from maskmeter.loglinear.drawing import Drawn, draw_components, draw_within
+from maskmeter.loglinear.observed import Counted
 from maskmeter.loglinear.terms import Term
 from maskmeter.streams import uniforms
 from maskmeter.types import Array
@@ -26,6 +28,9 @@ class Means(Protocol):
     def at(self, codes: Codes) -> Array:
         """Return the fitted mean of each cell."""
 
+    def at_counted(self, counts: Counted) -> Array:
+        """Return the fitted mean of each occupied cell of a table."""
+
     def dense(self) -> Array:
         """Return the fitted means of all cells, an axis for each key."""
 
@@ -34,6 +39,9 @@ class Means(Protocol):
 
     def draw(self, number: int, *, seed: int) -> Codes:
         """Return the codes of cells that are drawn in proportion to their means."""
+
+    def drawn(self, number: int, *, seed: int) -> tuple[Codes, Array]:
+        """Return the same codes, and the fitted mean of each cell."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +61,10 @@ class DenseMeans:
         found: Array = self.table[tuple(codes.T)]
         return found
 
+    def at_counted(self, counts: Counted) -> Array:
+        """Return the fitted mean of each occupied cell of a table."""
+        return self.at(counts.codes)
+
     def dense(self) -> Array:
         """Return the fitted means of all cells, an axis for each key."""
         return self.table
@@ -67,7 +79,12 @@ class DenseMeans:
     def draw(self, number: int, *, seed: int) -> Codes:
         """Return the codes of cells that are drawn in proportion to their means."""
         words = uniforms(seed, "cells", start=0, stop=number)
-        return self.space.codes(_draw_within(self.table.reshape(1, -1), 0, words))
+        return self.space.codes(draw_within(self.table.reshape(1, -1), 0, words))
+
+    def drawn(self, number: int, *, seed: int) -> tuple[Codes, Array]:
+        """Return the same codes, and the fitted mean of each cell."""
+        codes = self.draw(number, seed=seed)
+        return codes, self.at(codes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,14 +94,29 @@ class FittedMeans:
     space: KeySpace
     generators: tuple[Term, ...]
     tree: JunctionTree
-    components: tuple[Array, ...]
+    parts: tuple[ComponentTable, ...]
     separators: tuple[Array, ...]
-    sweeps: int
-    deviation: float  # of the fitted margins from the observed ones, summed, against their total
-    converged: bool
+    counts: Counted
+    sweeps: int  # most that a component took, of those that were not taken from another fit
+    last_drawn: Drawn = field(default_factory=dict)  # the same object in all models of a search
+
+    @property
+    def components(self) -> tuple[Array, ...]:
+        """Fitted tables of the components."""
+        return tuple(part.table for part in self.parts)
+
+    @property
+    def deviation(self) -> float:
+        """How far fitted margins are from the observed ones, as a share of the total."""
+        return max(part.deviation for part in self.parts)
+
+    @property
+    def converged(self) -> bool:
+        """Whether all components had settled when their fitting stopped."""
+        return all(part.converged for part in self.parts)
 
     @cached_property
-    def _factors(self) -> list[tuple[Term, Array]]:
+    def factors(self) -> list[tuple[Term, Array]]:
         """Tables to multiply: components, each over the separator that ties it to its parent."""
         factors: list[tuple[Term, Array]] = []
         for keys, table, separator, below in zip(
@@ -109,21 +141,28 @@ class FittedMeans:
     def at(self, codes: Codes) -> Array:
         """Return the fitted mean of each cell."""
         total = np.ones(len(codes))
-        for keys, table in self._factors:
+        for keys, table in self.factors:
             total *= table[tuple(codes[:, key] for key in keys)]
+        return total
+
+    def at_counted(self, counts: Counted) -> Array:
+        """Return the fitted mean of each occupied cell of a table."""
+        total = np.ones(len(counts.codes))
+        for keys, table in self.factors:
+            total *= table.ravel()[counts.numbers(keys)]
         return total
 
     def dense(self) -> Array:
         """Return the fitted means of all cells, an axis for each key."""
         total = np.ones([1] * len(self.space.keys))
-        for keys, table in sorted(self._factors, key=lambda factor: factor[1].size):
+        for keys, table in sorted(self.factors, key=lambda factor: factor[1].size):
             sizes = [size if k in keys else 1 for k, size in enumerate(self.space.sizes)]
             total = total * table.reshape(sizes)
         return total
 
     def margin(self, keys: Term) -> Array:
         """Return the fitted margin of some keys, also of keys that no component holds together."""
-        used = [self._factors[position] for position in self._needed(keys)]
+        used = [self.factors[position] for position in self._needed(keys)]
         # einsum has 52 names for axes: they go to the keys that are here.
         label = {
             key: number for number, key in enumerate(dict.fromkeys(k for t, _ in used for k in t))
@@ -146,41 +185,28 @@ class FittedMeans:
         return needed
 
     def draw(self, number: int, *, seed: int) -> Codes:
-        """Return the codes of cells that are drawn from the model, in proportion to their means.
+        """Return the codes of cells that are drawn from the model, in proportion to their means."""
+        columns, _ = draw_components(self.space, self.tree, self.parts, number=number, seed=seed)
+        return self._side_by_side(columns)
 
-        Each component is drawn given its separator, from a stream named by its keys: models that
-        share a component share its random numbers.
+    def drawn(self, number: int, *, seed: int) -> tuple[Codes, Array]:
+        """Return the same codes, and the fitted mean of each cell.
+
+        What the models of one search drew from the components that they share is used again.
         """
-        codes = np.zeros((number, len(self.space.keys)), dtype=self.space.code_type, order="F")
-        for keys, separator, table in zip(
-            self.tree.components, self.tree.separators, self.components, strict=True
-        ):
-            label = "/".join(self.space.names[key] for key in keys)
-            words = uniforms(seed, label, start=0, stop=number)
-            rest = tuple(key for key in keys if key not in separator)
-            rows = table.transpose([keys.index(key) for key in (*separator, *rest)])
-            shape = rows.shape[len(separator) :]
-            rows = rows.reshape(-1, int(np.prod(shape)))
-            given = [codes[:, key] for key in separator]
-            row = np.ravel_multi_index(given, table_sizes(self.space, separator)) if given else 0
-            found = np.unravel_index(_draw_within(rows, row, words), shape)
-            for key, code in zip(rest, found, strict=True):
-                codes[:, key] = code
-        return codes
+        columns, found = draw_components(
+            self.space, self.tree, self.parts, number=number, seed=seed, before=self.last_drawn
+        )
+        means = np.ones(number)
+        for one, (_, factor) in zip(found, self.factors, strict=True):
+            means *= one.of(factor)
+        return self._side_by_side(columns), means
+
+    def _side_by_side(self, columns: list[Codes]) -> Codes:
+        """Return columns of codes as one table, column after column."""
+        return np.stack(columns).T
 
 
 def table_sizes(space: KeySpace, keys: Term) -> tuple[int, ...]:
     """Return the number of categories of each of some keys."""
     return tuple(space.sizes[key] for key in keys)
-
-
-def _draw_within(rows: Array, row: NDArray[np.int64] | int, words: Array) -> NDArray[np.int64]:
-    """Return a column for each word, drawn in proportion to the values of its row."""
-    ends = np.cumsum(rows.ravel())
-    starts = np.concatenate([[0.0], ends[rows.shape[1] - 1 :: rows.shape[1]]])
-    low, high = starts[row], starts[np.asarray(row) + 1]
-    place = np.searchsorted(ends, low + words * (high - low), side="right")
-    # A word next to 1 may round up to the end of its row: step back to a column that has a value.
-    last = np.searchsorted(ends, high, side="left")
-    column: NDArray[np.int64] = np.minimum(place, last) % rows.shape[1]
-    return column

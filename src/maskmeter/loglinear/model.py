@@ -19,6 +19,7 @@ from maskmeter.errors import Caution, ConvergenceWarning, ParametersWarning, war
 from maskmeter.loglinear.cell_sums import (
     DRAWS,
     FEW_DRAWS,
+    MOST_ON_PATH,
     AllCells,
     drawn_cells,
     every_cell,
@@ -78,9 +79,15 @@ class CellModel(InWords):
         """Return lambda and pi, the inclusion probability, of each cell."""
         return self.population.at(codes)
 
+    def at_seen(self) -> tuple[Array, Array]:
+        """Return lambda and pi of the occupied cells of the file."""
+        observed = self.observed
+        return self.population.of(self.means.at_counted(observed), observed.codes)
+
     def taus(self, *, phi: float = 0.0) -> tuple[float, float]:
         """Return tau1 and tau2, the sums of h1 and h2 over the sample uniques of the file."""
-        lam, pi = self.at(self.observed.uniques)
+        unique = self.observed.records == 1
+        lam, pi = (one[unique] for one in self.at_seen())
         h1 = chance_of_uniqueness(lam, pi=pi, phi=phi)
         h2 = expected_inverse(lam, pi=pi, phi=phi)
         return float(h1.sum()), float(h2.sum())
@@ -90,11 +97,11 @@ class CellModel(InWords):
         """Whether sums over all cells are worked out, not estimated by draws."""
         return summed_exactly(self.data.space)
 
-    def all_cells(self, *, draws: int = DRAWS) -> AllCells:
+    def all_cells(self, *, draws: int = DRAWS, exact: bool = True) -> AllCells:
         """Return what sums over all cells run over, empty cells included."""
-        return (
-            every_cell(self.population) if self.exact_sums else drawn_cells(self.population, draws)
-        )
+        if exact and self.exact_sums:
+            return every_cell(self.population)
+        return drawn_cells(self.population, draws)
 
     @cached_property
     def goodness(self) -> Goodness:
@@ -106,9 +113,16 @@ class CellModel(InWords):
         """The same from fewer draws, where there are draws: enough to rank models."""
         return self.goodness if self.exact_sums else self._goodness(FEW_DRAWS)
 
-    def _goodness(self, draws: int) -> Goodness:
-        lam, pi = self.at(self.observed.codes)
-        cells = self.all_cells(draws=draws)
+    @property
+    def path_goodness(self) -> Goodness:
+        """The same, from draws where the table is large: enough to follow a search."""
+        if not self.exact_sums or self.data.space.size <= MOST_ON_PATH:
+            return self.goodness
+        return self._goodness(DRAWS, exact=False)
+
+    def _goodness(self, draws: int, *, exact: bool = True) -> Goodness:
+        lam, pi = self.at_seen()
+        cells = self.all_cells(draws=draws, exact=exact)
         return goodness_of_fit(cells, self.observed.records, lam, pi, size=self.data.space.size)
 
 
@@ -145,7 +159,7 @@ class LogLinear(CellModel):
     @cached_property
     def deviance(self) -> float:
         """Twice the log-likelihood ratio against the observed table."""
-        return self.observed.deviance(self.means.at(self.observed.codes))
+        return self.observed.deviance(self.means.at_counted(self.observed))
 
     @property
     def bic(self) -> float:

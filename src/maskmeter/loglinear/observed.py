@@ -16,6 +16,7 @@ from maskmeter.checks import check_choice, locked
 from maskmeter.data.keys import Codes, KeySpace
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.errors import InputError
+from maskmeter.loglinear.pair_margins import pair_margins
 from maskmeter.loglinear.terms import Term
 from maskmeter.types import Array
 
@@ -23,6 +24,8 @@ Counts = Literal["original", "released"]
 Weighting = Literal["unsampled", "pseudo"]
 
 _LARGEST_KEPT = 100_000  # cells of a margin that is remembered
+_MOST_CATEGORIES = 2_000  # of all keys together: with more, their pairs are counted one by one
+_MOST_NUMBERS = 10_000_000  # of cells that are remembered
 
 
 class BothFiles(Protocol):
@@ -71,6 +74,7 @@ class Counted:
     counts: Array
     scale: float = field(default=1.0, kw_only=True)  # units that vary like one record
     _margins: dict[Term, Array] = field(default_factory=dict, init=False)
+    _numbers: dict[Term, NDArray[np.int64]] = field(default_factory=dict, init=False)
 
     @cached_property
     def total(self) -> float:
@@ -85,6 +89,23 @@ class Counted:
         if margin.size <= _LARGEST_KEPT:
             self._margins[keys] = margin
         return margin
+
+    def count_pairs(self) -> None:
+        """Count the margins of all pairs of keys at once, which is faster than one by one."""
+        sizes = self.space.sizes
+        if sum(sizes) <= _MOST_CATEGORIES:
+            found = pair_margins(self.counts, self.codes, sizes)
+            self._margins.update({keys: locked(one) for keys, one in found.items()})
+
+    def numbers(self, keys: Term) -> NDArray[np.int64]:
+        """Return the number of each cell among those of some keys; the last few are remembered."""
+        if keys not in self._numbers:
+            sizes = [self.space.sizes[key] for key in keys]
+            room = _MOST_NUMBERS // max(len(self.codes), 1)
+            while self._numbers and len(self._numbers) >= room:
+                del self._numbers[next(iter(self._numbers))]
+            self._numbers[keys] = np.ravel_multi_index([self.codes[:, k] for k in keys], sizes)
+        return self._numbers[keys]
 
     def unit(self, keys: Term) -> float:  # noqa: ARG002 - the same for all margins
         """Return how many units of a margin tell as much as one record."""
@@ -114,7 +135,7 @@ class Counted:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed(Counted):
-    """The table of a file: `records` of each cell, and the cell of each record (`place`).
+    """The table of a file: `records` of each cell, and the cell of each of its rows (`place`).
 
     `counts` are the records. Where weights tell how many units were not sampled, `unsampled` are
     these: `sum over records of (w - 1)`, whatever explains the weights, where a weight below 1
@@ -131,15 +152,16 @@ class Observed(Counted):
         """Return the table of a file."""
         space, weights = data.space, data.weights
         cells, place = np.unique(space.number(data.codes), return_inverse=True)
-        records, codes = np.bincount(place), space.codes(cells)
+        records, codes = data.tally(place), space.codes(cells)
         if weighting == "pseudo":
-            counts = np.bincount(place, weights).astype(np.float64)
+            counts = np.bincount(place, data.amounts).astype(np.float64)
             return cls(space, codes, counts, records, place, pseudo=True)
         rest = None
         if weights is not None and data.fraction is None:
             units = np.maximum(weights - 1, 0.0)
-            sums = np.bincount(place, units).astype(np.float64)
-            rest = Counted(space, codes, sums, scale=_units_like_one(units))
+            times = np.ones(len(units)) if data.times is None else data.times.astype(np.float64)
+            sums = np.bincount(place, units * times).astype(np.float64)
+            rest = Counted(space, codes, sums, scale=_units_like_one(units, times))
         return cls(space, codes, records.astype(np.float64), records, place, rest)
 
     @cached_property
@@ -154,13 +176,13 @@ class Observed(Counted):
         return int(self.records.sum())
 
 
-def _units_like_one(units: Array) -> float:
-    """Return g, how many units of a weighted table vary like one record.
+def _units_like_one(units: Array, times: Array) -> float:
+    """Return g, how many units of a weighted table vary like one record; a row is `times` records.
 
     `sum of (w - 1)^2 / sum of (w - 1)`: a table of w - 1 varies like g times one of counts.
     """
-    total = float(units.sum())
-    return float((units**2).sum()) / total if total else 1.0
+    total = float(units @ times)
+    return float(units**2 @ times) / total if total else 1.0
 
 
 def margin_of(values: Array, codes: Codes, keys: Term, *, space: KeySpace) -> Array:

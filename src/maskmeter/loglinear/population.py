@@ -30,7 +30,10 @@ class Population:
 
     def at(self, codes: Codes) -> tuple[Array, Array]:
         """Return lambda and pi of each cell."""
-        fitted = self.means.at(codes)
+        return self.of(self.means.at(codes), codes)
+
+    def of(self, fitted: Array, codes: Codes) -> tuple[Array, Array]:
+        """Return lambda and pi of cells whose fitted means are known."""
         if self.unsampled is not None:
             return self.joined(fitted, self.unsampled.at(codes))
         return self.scaled(fitted, self.data.inclusion(codes))

@@ -27,8 +27,9 @@ from maskmeter.loglinear.averaging import (
     Stop,
     WeightedModel,
 )
-from maskmeter.loglinear.components import junction_tree
+from maskmeter.loglinear.components import components_with
 from maskmeter.loglinear.fit import LARGEST_COMPONENT, component_size
+from maskmeter.loglinear.fitted_margins import fitted_margins
 from maskmeter.loglinear.model import LogLinear, fitted_model
 from maskmeter.loglinear.observed import (
     BothFiles,
@@ -49,6 +50,8 @@ _ON_THE_PATH, _MOST_SWEEPS = 1e-3, 40  # margins need not be met closely to rank
 _MOST_WORK = 1.5e7  # cells of a component times its terms: a fifth of a second a sweep
 _ORDERS = (2, 3)  # of the terms that are tried: two-way first
 _GOOD = 1.0  # z2 of a model that is good enough to stop at
+_NEAR, _SURE = 3.0, 4.0  # z2 that decides something, and standard errors that it is surely off by
+_DRAWN = 0.03  # of a large z2: by how much draws may be off
 WEAK = 1.96
 
 
@@ -122,6 +125,7 @@ def search_models(
     check_records(data)
     search = _ScoreSearch if method == "score-path" else _ForwardSearch
     observed = Observed.of(data, weighting)
+    observed.count_pairs()
     return search(data, observed, enough, most_terms, progress or (lambda _: None)).run()
 
 
@@ -170,6 +174,7 @@ class _ModelSearch(ABC):
         obstacles = self._obstacles(path[-1].model)
         stop = self._stop(path, obstacles)  # before models are fitted again, more closely
         nearest, weighted = self.average(path)
+        path[-1].model.means.last_drawn.clear()  # nothing more is drawn
         large, slow = (
             tuple(spell(term, self.data.space) for term, why in obstacles.items() if why == reason)
             for reason in ("size", "time")
@@ -189,7 +194,7 @@ class _ModelSearch(ABC):
     def _path(self) -> list[PathStep]:
         """Add a term at a time, from independence on, until a model is good enough."""
         main_effects = tuple((key,) for key in range(len(self.data.space.keys)))
-        path = [PathStep.of(self._fitted(main_effects, None))]
+        path = [self.step(self._fitted(main_effects, None))]
         self.progress(path[0])
         while not self.everybody and not self.done(path) and len(path) <= self.most_terms:
             step = self.next_step(path[-1])
@@ -230,6 +235,10 @@ class _ModelSearch(ABC):
         """Return the model with one more term."""
         return self._fitted(generating_class([*model.means.generators, term]), model)
 
+    def step(self, model: LogLinear, added: str = "") -> PathStep:
+        """Return a step with figures that are good enough to follow the path."""
+        return PathStep.of(model, added)
+
     def refitted(self, step: PathStep) -> PathStep:
         """Return a step whose model is fitted closely enough to be used."""
         model, generators = step.model, step.model.means.generators
@@ -245,10 +254,13 @@ class _ModelSearch(ABC):
 
     def obstacle(self, model: LogLinear, term: Term) -> Obstacle | None:
         """Return what keeps a model with one more term from being fitted, if anything does."""
-        generators = generating_class([*model.means.generators, term])
-        slow = False
-        for keys in junction_tree(generators, len(self.data.space.keys)).components:
-            size = component_size(self.data.space, keys)
+        generators, tree = generating_class([*model.means.generators, term]), model.means.tree
+        space, slow = self.data.space, False
+        whole = component_size(space, tree.keys_between(term))
+        if whole <= LARGEST_COMPONENT and whole * len(generators) <= _MOST_WORK:
+            return None  # no component that the term makes is larger
+        for keys in components_with(tree, generators, term):
+            size = component_size(space, keys)
             if size > LARGEST_COMPONENT:
                 return "size"
             terms = sum(len(set(keys) & set(one)) > 1 for one in generators)
@@ -266,6 +278,13 @@ class _ScoreSearch(_ModelSearch):
 
     method = "score-path"
 
+    def step(self, model: LogLinear, added: str = "") -> PathStep:
+        """Return a step; far from a good fit, draws of a large table tell z2 well enough."""
+        good = model.path_goodness
+        if good.draws and good.z2 - _SURE * good.error < _NEAR:
+            good = model.goodness
+        return PathStep.of(model, added, good)
+
     def done(self, path: list[PathStep]) -> bool:
         """Return True once BIC rises and some model is good enough."""
         rising = len(path) > 1 and path[-1].bic >= path[-2].bic
@@ -274,20 +293,25 @@ class _ScoreSearch(_ModelSearch):
     def next_step(self, here: PathStep) -> PathStep | None:
         """Return the model with the term of the best score among those that can be fitted."""
         for order in _ORDERS:
-            terms = self.candidates(here.model, order)
-            for term in sorted(terms, key=lambda term: -self._score(here.model, term)):
+            scores = self._scores(here.model, self.candidates(here.model, order))
+            for term in sorted(scores, key=lambda term: -scores[term]):
                 if self.obstacle(here.model, term) is None:
-                    return PathStep.of(self.larger(here.model, term), spell(term, self.data.space))
+                    return self.step(self.larger(here.model, term), spell(term, self.data.space))
         return None
 
-    def _score(self, model: LogLinear, term: Term) -> float:
-        """Return G2 of the term's fitted margin against the observed one, less what BIC takes."""
-        scale = self.observed.size / self.observed.total
-        gain = self.observed.deviance(model.means.margin(term), term)
-        return scale * gain - log(self.observed.size) * self.observed.degrees(term)
+    def _scores(self, model: LogLinear, terms: list[Term]) -> dict[Term, float]:
+        """Return G2 of each term's fitted margin against the observed one, less what BIC takes."""
+        table = self.observed
+        scale, penalty = table.size / table.total, log(table.size)
+        return {
+            term: scale * table.deviance(fitted, term) - penalty * table.degrees(term)
+            for term, fitted in fitted_margins(model.means, terms)
+        }
 
     def average(self, path: list[PathStep]) -> tuple[int, list[WeightedModel[LogLinear]]]:
         """Return the models interpolated to z2 = 0, and the Poisson-gamma one with the lowest BIC."""
+        for position in _close_to_best([step.z2 for step in path]):  # z2 may be from draws
+            path[position] = PathStep.of(path[position].model, path[position].added)
         z2 = [step.z2 for step in path]
         nearest, around = _nearest(z2), _around_zero(z2)
         best = min(range(len(path)), key=lambda position: path[position].bic)
@@ -333,6 +357,16 @@ class _ForwardSearch(_ModelSearch):
 def _nearest(z2: list[float]) -> int:
     """Return the position of the z2 that is closest to 0; one that is not defined is far."""
     return int(np.argmin([inf if np.isnan(z) else abs(z) for z in z2]))
+
+
+def _close_to_best(z2: list[float]) -> list[int]:
+    """Return the positions whose z2 is closest to 0, or so nearly so that draws do not tell.
+
+    >>> _close_to_best([30.0, 10.1, 10.0])
+    [1, 2]
+    """
+    least = abs(z2[_nearest(z2)])
+    return [position for position, z in enumerate(z2) if abs(z) <= least * (1 + _DRAWN)]
 
 
 def _around_zero(z2: list[float]) -> list[int]:

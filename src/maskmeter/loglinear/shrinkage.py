@@ -94,7 +94,7 @@ class Shrinkage:
         for order in _ORDERS:
             chosen = [term for term in self._terms if len(term.keys) == order]
             if chosen:
-                self.means = _swept(self.means, axes, chosen)
+                self.means = _swept(self.means, axes, chosen, ours=True)
         self._terms = [one for one in self._terms if len(one.keys) < _LAST or one.gain > 0]
 
 
@@ -139,10 +139,11 @@ class _Term:
         return np.asarray(scaled * self.unit)
 
 
-def _swept(table: Array, axes: Term, terms: list[_Term]) -> Array:
+def _swept(table: Array, axes: Term, terms: list[_Term], *, ours: bool = False) -> Array:
     """Return a table over some keys after each of the terms has been shrunk.
 
-    Terms that lack a key are worked on in the sums over it, so that few dense sums are made.
+    Terms that lack a key are worked on in the sums over it, so that few dense sums are made. A
+    table that is `ours` is changed in place: a new one of many cells takes longer than the work.
     """
     while terms:
         lacking = [a for a in axes if any(a not in term.keys for term in terms)]
@@ -155,7 +156,9 @@ def _swept(table: Array, axes: Term, terms: list[_Term]) -> Array:
         after = _swept(
             before, axes[:at] + axes[at + 1 :], [term for term in terms if over not in term.keys]
         )
-        table = table * np.expand_dims(after / before, at)
+        after /= before
+        table = np.multiply(table, np.expand_dims(after, at), out=table if ours else None)
+        ours = True
         terms = [term for term in terms if over in term.keys]
     return table
 

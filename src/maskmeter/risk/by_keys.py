@@ -23,12 +23,17 @@ from maskmeter.perturb import Release
 from maskmeter.plurals import counted
 from maskmeter.risk.intruder import EXACT_MATCH, Intruder
 from maskmeter.risk.known import approximate
+from maskmeter.risk.left_out import summed, total_without
 from maskmeter.risk.result import Risk
 from maskmeter.risk.view import Errors, View
 
 Subsets = Literal["nested", "all", "drop-one"]
 
 _MOST_SUBSETS = 2000
+SUMMED = (
+    "The risk without a key comes from the model of all keys, summed over that key: no model was"
+    " fitted anew."
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,8 @@ class KeySubset:
     `risk` is (2.8), or that from an informed intruder where one was asked for. `without_error` is the same before protection or, for a file that was not
     protected, as if it had been recorded without error. Both are `estimated` when the population is
     not known. `simple` sums (2.5), and is NaN for estimates. `theta` is the misclassification of
-    the experiment, else NaN.
+    the experiment, else NaN. `summed` says that no model was fitted to these keys: that of one key
+    more was summed over its categories.
     """
 
     number: int
@@ -49,6 +55,27 @@ class KeySubset:
     simple: float
     risk: float
     estimated: bool
+    summed: bool = False
+
+    @classmethod
+    def without(cls, view: View, key: str, *, intruder: Intruder = EXACT_MATCH) -> KeySubset:
+        """Return what the view of a file comes to when one of its keys is not known."""
+        if not summed(view):
+            return cls.of(view.without(key), intruder=intruder)
+        less = view.without(key)
+        uniques, risk = total_without(view, key, intruder)
+        bare = total_without(view.before(), key, intruder)[1] if less.mechanism.factors else risk
+        return cls(
+            number=len(less.keys),
+            keys=less.keys,
+            theta=nan,
+            uniques=uniques,
+            without_error=bare,
+            simple=nan,
+            risk=risk,
+            estimated=True,
+            summed=True,
+        )
 
     @classmethod
     def of(
@@ -143,6 +170,8 @@ class KeyCurve(InWords):
                 f"{under} {kind} risk is largest with {counted(number, 'key')}"
                 f" ({risk:.1f} correct matches)."
             )
+        if any(one.summed for one in self.subsets):
+            lines.append(SUMMED)
         return "\n".join(lines)
 
     def plot(self) -> Any:
@@ -189,7 +218,8 @@ def risk_by_keys(
     subsets
         "nested" adds one key after the other, "all" goes through every set of keys, and "drop-one"
         through all keys and all but one of them. Misclassification that depends on a key outside a
-        set is averaged over the records.
+        set is averaged over the records. With many keys "drop-one" fits one model and sums it over
+        the key that is left out; the result says so.
     known
         The keys that an intruder may know, in the order in which they are added; by default those
         of the file.
@@ -211,10 +241,14 @@ def risk_by_keys(
     check_choice(intruder, Intruder, name="intruder")
     check_progress(progress)
     view = View.of(data, counts=population, errors=misclassification, model=model)
-    sets = list(_chosen(_ordered(view.keys, known, view.release.truth.space), subsets))
+    names = _ordered(view.keys, known, view.release.truth.space)
+    whole, sets = view.through(names), list(_chosen(names, subsets))
     found = []
     for number, keys in enumerate(sets, start=1):
-        found.append(KeySubset.of(view.through(keys), intruder=intruder))
+        if subsets == "drop-one" and number > 1:
+            found.append(KeySubset.without(whole, names[number - 2], intruder=intruder))
+        else:
+            found.append(KeySubset.of(view.through(keys), intruder=intruder))
         if progress is not None:
             progress(", ".join(keys), number, len(sets))
     return KeyCurve(tuple(found), frame_kind=data.frame_kind)
