@@ -101,6 +101,10 @@ class FileError(MaskmeterError, OSError):
     """A file cannot be read or written."""
 
 
+class EngineError(MaskmeterError, RuntimeError):
+    """The engine that holds the records cannot be started, or failed."""
+
+
 class PlanError(MaskmeterError, ValueError):
     """A plan file has an invalid entry."""
 

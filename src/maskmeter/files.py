@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,14 +41,51 @@ def whole(path: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `path`, which must not exist and takes its name in the end."""
+    path = check_new_folder(path)
+    try:
+        unfinished = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+    except OSError as error:
+        raise FileError(f"Cannot write {str(path)!r}: {error.strerror}.") from None
+    try:
+        yield unfinished
+        unfinished.chmod(0o777 & ~_mask())
+        unfinished.replace(path)
+    except OSError as error:
+        if isinstance(error, MaskmeterError):
+            raise
+        raise FileError(f"Cannot write {str(path)!r}: {error.strerror}.") from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def check_new_folder(path: Path) -> Path:
+    """Return a folder that is not there yet and can be made."""
+    new = path.expanduser().absolute()
+    if new.exists():
+        raise FileError(
+            f"{str(path)!r} already exists and may be a release that others hold: choose another name."
+        )
+    if not new.parent.is_dir():
+        raise FileError(f"Cannot write {str(path)!r}: there is no such folder.")
+    return new
+
+
+def _mask() -> int:
+    """Return the permissions that new files of this process lack."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 def _set_permissions(unfinished: Path, path: Path) -> None:
     """Give a temporary file the permissions of the file it replaces, or those of a new one."""
     if path.exists():
         unfinished.chmod(path.stat().st_mode & 0o777)
         return
-    mask = os.umask(0)
-    os.umask(mask)
-    unfinished.chmod(0o666 & ~mask)
+    unfinished.chmod(0o666 & ~_mask())
 
 
 def check_folder(folder: str | Path, *names: str) -> Path:

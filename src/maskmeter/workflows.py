@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 
 from maskmeter.checks import Progress
-from maskmeter.data.source import file_hash
+from maskmeter.data.engines.files import files_of, names_several
+from maskmeter.data.source import files_hash
 from maskmeter.errors import PlanError, without_warnings
 from maskmeter.evidence.assessment import Assessment, assessment_of
 from maskmeter.evidence.figures import comparison_figures
-from maskmeter.evidence.overwrite import beside, check_file
+from maskmeter.evidence.overwrite import another_release, beside, check_file, check_provenance
 from maskmeter.evidence.pack import (
     AGENCY_ONLY,
     Pack,
@@ -30,6 +31,7 @@ from maskmeter.evidence.schema import Comparison, encoded
 from maskmeter.evidence.sections import comparison_sections
 from maskmeter.evidence.settings import Settings
 from maskmeter.evidence.wording import frontier_ends
+from maskmeter.files import whole_folder
 from maskmeter.page import Top
 from maskmeter.perturb import Release, protect
 from maskmeter.perturb.entries import matrix_of
@@ -85,6 +87,7 @@ def run_assess(
     release = _protected(task, seed, made)
     options = None
     if task.candidates:
+        task.sample.check_held("Comparing candidates")
         progress(STEPS[2], 2, len(STEPS))
         own = {OWN_STEPS: release} if task.steps else {}
         options = _compared(task, own, seed, progress)
@@ -113,10 +116,14 @@ def run_protect(
         raise PlanError("The plan has no [[step]]: add one to protect the file.")
     source = task.sample.path
     seed = _seed(made)
-    target = check_file(path, source, seed=seed)
+    several = task.sample.at_source is not None
+    target = check_file(path, source, seed=seed, several=several)
     release = protect(task.sample, steps, rng=seed)
     if made is not None:
         check_repeated(release, made)
+    if several:
+        _write_folder(release, target, task)
+        return release, beside(path)
     with all_or_none(target.parent, source) as unfinished:  # never the one without the other
         output = unfinished / target.name
         release.write(output)
@@ -125,12 +132,34 @@ def run_protect(
     return release, beside(path.with_name(target.name))
 
 
+def _write_folder(release: Release, target: Path, task: Task) -> None:
+    """Write records that stay in an engine to a new folder, and their provenance beside it."""
+    made, ours = beside(target), False
+    try:
+        with whole_folder(target) as unfinished:
+            release.released.write_folder(unfinished)
+            known = provenance_of(release, plan=written_out(task), source=None, output=unfinished)
+            known = msgspec.structs.replace(known, output=target.name)
+            if made.exists():  # that of this very release, or of a run that wants the same name
+                check_provenance(made, int(known.seed))
+            else:
+                ours = True
+                write_private(made, encoded(known), new=True)
+    except FileExistsError:
+        raise another_release(made) from None
+    except BaseException:
+        if ours and not target.exists():
+            made.unlink(missing_ok=True)
+        raise
+
+
 def run_compare(
     task: Task, folder: Path, settings: Settings, *, seed: int | None, progress: Progress
 ) -> tuple[Comparison, tuple[Path, ...]]:
     """Return the figures of a plan's candidates, and the files that show them."""
     if not task.candidates:
         raise PlanError("The plan has no [[candidate]]: add some to compare.")
+    task.sample.check_held("Comparing candidates")
     progress(STEPS[2], 2, len(STEPS))
     seed = seed_of(seed)
     with without_warnings():  # the map keeps what they say
@@ -156,6 +185,7 @@ def run_find(
     task: Task, folder: Path, settings: Settings, *, progress: Progress, seed: int | None = None
 ) -> tuple[FoundRelease, Pack]:
     """Return the release with the least loss that meets the plan's target, and its pack."""
+    task.sample.check_held("Finding a release")
     target, family = task.target, task.family
     candidates = {**({OWN_STEPS: task.steps} if task.steps else {}), **task.candidates}
     if target is None:
@@ -219,7 +249,8 @@ def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
 
 def check_same_file(file: Path, made: ProvenanceFile) -> None:
     """Refuse to repeat a release with another file than the one it was made from."""
-    if file.is_file() and file_hash(file) != made.input_hash:
+    there = names_several(file) or file.exists()
+    if there and files_hash(files_of(file)) != made.input_hash:
         raise PlanError(
             "The release was made from another file: the hash of this file differs from the one in"
             " the provenance."

@@ -102,9 +102,9 @@ class TestFiles:
     def test_a_missing_file_is_rejected(self, action, tmp_path):
         self.check(action, tmp_path / "none.csv", "none.csv'", "no such file")
 
-    def test_a_folder_is_rejected(self, action, tmp_path):
+    def test_a_folder_without_files_is_rejected(self, action, tmp_path):
         (tmp_path / "folder.csv").mkdir()
-        self.check(action, tmp_path / "folder.csv", "a folder")
+        self.check(action, tmp_path / "folder.csv", "no files in the folder")
 
     def test_an_unknown_extension_is_rejected(self, action, tmp_path):
         self.check(action, tmp_path / "people.docx", ".csv, .tsv", ".sav")

@@ -126,7 +126,8 @@ def test_the_command_runs_as_a_script_and_as_a_module(installed):
     assert run_process("nothing", command=installed).returncode == 2
 
 
-def test_an_interrupt_exits_with_130_and_leaves_nothing(tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_exits_with_130_and_leaves_nothing(tmp_path, sent):
     def interruptible():  # background jobs of a shell ignore interrupts
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -141,7 +142,7 @@ def test_an_interrupt_exits_with_130_and_leaves_nothing(tmp_path):
         late = threading.Timer(60, process.kill)  # do not wait for the whole paper
         late.start()
         begun = process.stderr.read(1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         _, complaint = process.communicate()
         late.cancel()
 

@@ -500,8 +500,9 @@ def test_bad_files_are_rejected_in_one_line_and_nothing_is_written(tmp_path, nam
 
 def test_folders_missing_files_and_unknown_keys_are_rejected(tmp_path):
     source = bad(tmp_path, "a.csv", GOOD)
+    (tmp_path / "empty").mkdir()
     cases = [
-        ([tmp_path, "--keys", "lad", "--fraction", "0.1"], "Cannot"),
+        ([tmp_path / "empty", "--keys", "lad", "--fraction", "0.1"], "no files in the folder"),
         ([tmp_path / "none.csv", "--keys", "lad", "--fraction", "0.1"], "there is no such file"),
         ([source, "--keys", "lads,sex", "--fraction", "0.1"], "Did you mean 'lad'?"),
         (
@@ -516,7 +517,7 @@ def test_folders_missing_files_and_unknown_keys_are_rejected(tmp_path):
         assert done.returncode == 1, arguments
         assert said in done.stderr
         assert "Traceback" not in done.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "empty"]
 
 
 @pytest.mark.parametrize(

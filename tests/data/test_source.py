@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 import maskmeter as mm
 from formats.files import RECORDS, survey, write_spss, write_stata
-from maskmeter.data.source import COUNT, Source
+from maskmeter.data.source import Source
 from maskmeter.errors import without_warnings
 from maskmeter.formats.replacement import Replacement
 
@@ -127,11 +127,19 @@ def test_later_changes_to_a_frame_do_not_reach_the_sample():
 
 
 def test_count_gives_each_combination_once():
-    counted = Source.of(people().lazy()).count(["k", "work"]).to_polars()
+    columns, rows = Source.of(people().lazy()).count(["k", "work"])
+    counted = columns.to_polars().with_columns(rows=rows)
     wanted = people().group_by("k", "work").len()
 
     assert sorted(counted.rows()) == sorted(wanted.rows())
-    assert counted.columns[-1] == COUNT
+
+
+def test_a_column_named_like_the_number_of_rows_is_counted_too():
+    frame = people().rename({"work": "number of rows"})
+    columns, rows = Source.of(frame).count(["k", "number of rows"])
+
+    assert columns.columns == ["k", "number of rows"]
+    assert rows.sum() == len(frame)
 
 
 def replacement(frame, name, *, rows=None, turn=True):

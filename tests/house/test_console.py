@@ -63,7 +63,13 @@ def test_every_command_on_a_page_runs(people, tmp_path, page):
         (ROOT / "docs" / "plan.md").read_text(encoding="utf-8"),
         flags=re.DOTALL,
     )[1]
+    (tmp_path / "census").mkdir()
+    people.with_row_index("person").write_parquet(tmp_path / "census" / "all.parquet")
+    plans = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    (tmp_path / "census.toml").write_text("".join(plans[:1]), encoding="utf-8")
     for words in commands(page):
+        if "spark" in words:  # it has an environment and tests of its own
+            continue
         plan = tmp_path / "plan.toml"
         plan.unlink(missing_ok=True)
         if words[0] != "plan":

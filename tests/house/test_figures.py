@@ -43,11 +43,28 @@ def kept(run):
 
 @pytest.fixture(scope="module")
 def table(run, kept):
-    return "\n".join(run.words(name, one["values"]) for name, one in kept.items())
+    """Return all that was measured: the table of the tour, and the page of benchmarks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "benchmarks")
+        import report
+        import scale
+    benchmarks = json.loads(report.KEPT.read_text(encoding="utf-8"))
+    told = [run.words(name, one["values"]) for name, one in kept.items()]
+    return "\n".join([*told, *report.tables(benchmarks), *scale.tables(kept)])
+
+
+def test_the_page_about_scale_shows_the_measured_figures(kept):
+    """If this fails: python benchmarks/run.py --pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "benchmarks")
+        import scale
+    text = scale.PAGE.read_text(encoding="utf-8")
+
+    assert scale.page(kept, text) == text
 
 
 def test_the_table_of_times_shows_the_measured_figures(run, kept):
-    """If this fails: python benchmarks/run.py --table."""
+    """If this fails: python benchmarks/run.py --pages."""
     text = run.PAGE.read_text(encoding="utf-8")
 
     assert set(run.ROWS) - set(run.ON_REQUEST) <= set(kept) <= set(run.ROWS)
@@ -55,7 +72,8 @@ def test_the_table_of_times_shows_the_measured_figures(run, kept):
 
 
 def test_every_figure_has_a_script_that_measures_it(run, kept):
-    sources = (ROOT / "benchmarks" / "measures.py").read_text(encoding="utf-8")
+    modules = [ROOT / "benchmarks" / f"{name}.py" for name in run.SUBJECTS]
+    sources = "".join(path.read_text(encoding="utf-8") for path in modules)
 
     for name in run.ROWS:
         if name not in run.ELSEWHERE:
@@ -65,11 +83,11 @@ def test_every_figure_has_a_script_that_measures_it(run, kept):
 
 @pytest.mark.parametrize("path", [*PAGES, *HELP], ids=lambda path: path.name)
 def test_every_time_and_size_was_measured(table, path):
-    """Quote docs/tour.md, Speed; `python benchmarks/run.py NAME --write` measures again."""
+    """Quote docs/tour.md, Speed, or docs/benchmarks.md; benchmarks/run.py NAME --write measures."""
     text = path.read_text(encoding="utf-8")
     told = text if path.suffix == ".md" else "\n".join(re.findall(r'"""(.*?)"""', text, re.DOTALL))
     strange = quantities(told) - quantities(table)
-    assert not strange, "not in the table Speed of docs/tour.md, which benchmarks/run.py writes"
+    assert not strange, "not in docs/tour.md, Speed, or docs/benchmarks.md, by benchmarks/run.py"
     assert not VAGUE.findall(told), "say a figure of the table Speed of docs/tour.md"
 
 

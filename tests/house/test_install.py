@@ -16,7 +16,13 @@ from needs import need_program
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-FILES = ["requirements.txt", "requirements-extras.txt", "requirements-dev.txt"]
+FILES = [
+    "requirements.txt",
+    "requirements-extras.txt",
+    "requirements-dev.txt",
+    "requirements-bench.txt",
+]
+DEVELOPING = {"dev", "bench"}  # extras that users do not need
 
 
 def name_of(requirement):
@@ -48,19 +54,30 @@ def test_requirements_include_no_development_tool():
 
 
 def test_the_pinned_requirements_include_every_extra():
-    extras = set(PROJECT["project"]["optional-dependencies"]) - {"dev"}
+    """Spark refuses the pandas of the other tests, so that it has pins of its own."""
+    extras = set(PROJECT["project"]["optional-dependencies"]) - DEVELOPING - {"spark"}
 
     assert asked_for(*extras) <= pins("requirements-extras.txt")[0].keys()
     assert asked_for("dev", *extras) <= pins("requirements-dev.txt")[0].keys()
+    assert asked_for("spark") <= pins("requirements-spark.txt")[0].keys()
+    assert asked_for("bench") <= pins("requirements-bench.txt")[0].keys()
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_everything_is_pinned_to_one_version_and_hashed(name):
     found, hashes = pins(name)
-    everything, _ = pins("requirements-dev.txt")
+    everything = {**pins("requirements-bench.txt")[0], **pins("requirements-dev.txt")[0]}
 
     assert hashes >= sum(map(len, found.values()))
     assert all(found[package] == everything[package] for package in found)
+
+
+def test_spark_and_its_tests_are_pinned_and_hashed():
+    found, hashes = pins("requirements-spark.txt")
+
+    assert hashes >= sum(map(len, found.values()))
+    assert set(PROJECT["dependency-groups"]["spark-tests"]) <= found.keys()
+    assert all(one.startswith("2.") for one in found["pandas"])
 
 
 def steps(target, folder, *variables):
@@ -90,6 +107,27 @@ def test_only_the_tests_install_the_development_requirements(tmp_path):
     for done in (demo, test):
         assert "Installing what maskmeter needs" in done
         assert "--quiet" not in done  # a minute without output looks like a hang
+
+
+def test_only_benchmarks_install_the_peers(tmp_path):
+    test, *measured = (steps(target, tmp_path) for target in ("test", "bench", "bench-check"))
+
+    assert "requirements-bench" not in test
+    for done, script in zip(measured, ("run.py --write", "check.py"), strict=True):
+        assert done.index("-r requirements-dev.txt") < done.index("-r requirements-bench.txt")
+        assert done.rstrip().endswith(f"benchmarks/{script}")
+
+
+def test_spark_is_installed_only_where_there_is_java(tmp_path):
+    new = f"SPARK_VENV={tmp_path / 'spark'}"
+    here, there = (steps("test", tmp_path, new, f"JAVA={one}") for one in ("/bin/java", ""))
+
+    assert "-r requirements-spark.txt" in here
+    assert "-m pytest -m spark tests/engines" in here
+    assert "spark.txt" not in there
+    assert "there is no Java" in there
+    assert 'test -z "$MASKMETER_NO_SKIPS"' in there  # where nothing may be left out, it fails
+    assert "openjdk" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def test_tests_use_two_processors_and_measure_coverage_only_on_request(tmp_path):

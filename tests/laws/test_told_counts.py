@@ -130,7 +130,7 @@ def test_in_a_large_file_the_counts_tell_next_to_nothing():
         mechanism = swapped(sample).mechanism
         counts = mm.KeyTable.of(SPACE, people)
         pi = np.full(len(counts), 0.2)
-        (scale,) = told_by_population(mechanism, counts, pi, sampled=sample.codes).scale
+        (scale,) = told_by_population(mechanism, counts, pi, sample=sample).scale
         spread[size] = np.abs(scale[np.unique(mechanism.factors[0].stratum(people))] - 1).max()
 
     assert spread[200] > 0.1

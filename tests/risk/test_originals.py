@@ -21,7 +21,7 @@ ROUNDED = 1e-9
 def margins(errors, released):
     """The true margins behind released units; matrices are averaged over one record for each cell."""
     mechanism = mm.Misclassification(errors).on(SPACE)
-    return TrueMargins(Counted(SPACE, CELLS, released), mechanism, CELLS)
+    return TrueMargins(Counted(SPACE, CELLS, released), mechanism, mm.Microdata(SPACE, CELLS))
 
 
 def released_from(errors):

@@ -13,6 +13,7 @@ from msgspec import to_builtins
 from maskmeter.cli.options import (
     about_a_file,
     asked,
+    at_a_source,
     repeatable,
     that_keeps_its_seed,
     with_a_plan,
@@ -43,6 +44,7 @@ with_matrix = click.option(
 
 @click.command()
 @about_a_file
+@at_a_source
 @with_a_plan(required=False)
 @repeatable
 @out_folder
@@ -67,24 +69,27 @@ def assess(
 
     The output folder gets public.html for publication and, for the agency only, internal.html,
     assessment.json and risk_by_record.parquet. If the plan has steps, it also gets the protected
-    file and provenance.json; keep provenance.json secret. FILE is never modified.
+    file and provenance.json; keep provenance.json secret. FILE is never modified. It may also be a
+    folder or a quoted pattern of files, which are then counted where they are.
 
     \b
     Examples:
       maskmeter assess survey.sav --keys lad,sex,age --fraction 0.01 --out pack/
       maskmeter assess survey.sav --plan plan.toml --out pack/
       maskmeter assess survey.sav --from pack/provenance.json --out again/
+      maskmeter assess 'census/*.parquet' --plan plan.toml --out pack/
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.evidence.overwrite import check_pack
     from maskmeter.files import check_folder
     from maskmeter.workflows import STEPS, run_assess, settings_of
 
     folder = check_folder(out)  # before the work
+    several = is_at_source(file, given)
 
     def check(plan: Plan, seed: int | None) -> None:
         wanted = settings_of(plan.report, charts=charts, ending=ending, matrix=matrix)
         files = ("protected", "provenance") if plan.step else ()
-        check_pack(folder, file, wanted, release=files, seed=seed)
+        check_pack(folder, file, wanted, release=files, seed=seed, several=several)
 
     with progress_bar(quiet=quiet) as progress:
         progress(STEPS[0], 0, len(STEPS))
@@ -96,13 +101,14 @@ def assess(
 
 @click.command()
 @about_a_file
+@at_a_source
 @with_a_plan(required=False)
 @repeatable
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     required=True,
-    help="The protected file; its ending sets the format.",
+    help="The protected file; its ending sets the format. For several files, a new folder.",
 )
 @that_keeps_its_seed
 def protect(
@@ -118,12 +124,14 @@ def protect(
     """Apply the steps of a plan to FILE; nothing else changes.
 
     Writes the protected file to OUT, and the seed, hashes, versions and steps to
-    OUT.provenance.json. Keep that file, and keep it secret: --from recreates OUT from it.
+    OUT.provenance.json. Keep that file, and keep it secret: --from recreates OUT from it. FILE may
+    also be a folder or a quoted pattern of files: OUT is then a new folder of Parquet files.
 
     \b
     Examples:
       maskmeter protect survey.sav --plan plan.toml --out safe.sav
       maskmeter protect survey.sav --from safe.sav.provenance.json --out b.sav
+      maskmeter protect 'census/*.parquet' --plan p.toml --id pid --out safe/
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.evidence.figures import step_figures
     from maskmeter.evidence.overwrite import check_file
@@ -133,6 +141,7 @@ def protect(
 
     if (plan_path is None) == (repeated is None):
         raise click.UsageError("Give either --plan, or --from to recreate a release.")
+    several = is_at_source(file, given)
     with progress_bar(quiet=quiet) as progress:
         progress(STEPS[0], 0, len(STEPS))
         task, made = asked(
@@ -140,25 +149,32 @@ def protect(
             plan_path,
             repeated,
             given,
-            check=lambda _, seed: check_file(out, file, seed=seed),
+            check=lambda _, seed: check_file(out, file, seed=seed, several=several),
+            only_protect=True,
         )
         progress(STEPS[1], 1, len(STEPS))
         release, beside = run_protect(task, out, made=made)
     warn(check_seed(release))
     steps = step_figures(release)
-    changed = release.changed
+    moved, records = release.changed_records, len(release.released)
     if as_json:
         told = [to_builtins(one) for one in steps]
         files = [str(out), str(beside)]
-        click.echo(json.dumps({"changed": float(changed.mean()), "steps": told, "files": files}))
+        click.echo(json.dumps({"changed": moved / records, "steps": told, "files": files}))
         return
-    moved = int(changed.sum())
     print_words(
-        f"{moved:,} of {counted(len(changed), 'record')} {plural(moved, 'was', 'were')} changed."
+        f"{moved:,} of {counted(records, 'record')} {plural(moved, 'was', 'were')} changed."
     )
     print_table(steps_table(steps))
     print_words(*(str(one) for one in release.rare))
     print_files((out, beside))
+
+
+def is_at_source(file: Path, given: dict[str, Any]) -> bool:
+    """Return True when the records are not read into memory."""
+    from maskmeter.plan import Where
+
+    return Where(given.get("engine")).holds(file)
 
 
 def show_pack(pack: Pack, *, as_json: bool) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import NoReturn
 
@@ -77,11 +80,25 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     gc.set_threshold(100_000, 50, 50)  # libraries make many objects to stay: look at them seldom
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MaskmeterWarning)
-        code = _run(args)
+        with _ended_like_interrupted():
+            code = _run(args)
     cautions = (one.message for one in caught if issubclass(one.category, MaskmeterWarning))
     for caution in dict.fromkeys(map(str, cautions)):  # once each, and not into the progress bar
         click.echo(f"Caution: {caution}", err=True)
     sys.exit(code)
+
+
+@contextmanager
+def _ended_like_interrupted() -> Iterator[None]:
+    """Let a request to end be one to interrupt: what is unfinished is then removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(args: Sequence[str] | None) -> int:

@@ -13,7 +13,7 @@ from maskmeter.cli.terminal import finite
 
 if TYPE_CHECKING:  # --help must not wait for what commands need
     from maskmeter.evidence.provenance import ProvenanceFile
-    from maskmeter.plan import Plan, PlanFile, Task
+    from maskmeter.plan import Plan, PlanFile, Task, Where
 
 Command: TypeAlias = Callable[..., None]
 Check: TypeAlias = "Callable[[Plan, int | None], object]"
@@ -62,6 +62,7 @@ def about_a_file(command: Command) -> Command:
             type=click.Choice(["refuse", "category"]),
             help="How to treat records without a value for a key.",
         ),
+        click.option("--id", help="Column in which every record has its own id; draws go by it."),
         encoded_in,
         delimited_by,
         click.option(
@@ -69,6 +70,19 @@ def about_a_file(command: Command) -> Command:
             type=click.Choice([".", ","]),
             help="Decimal mark of weights and banded keys.",
         ),
+    )
+
+
+def at_a_source(command: Command) -> Command:
+    """Add where the rows of files are worked on."""
+    return with_options(
+        command,
+        click.option(
+            "--engine",
+            type=click.Choice(["polars", "duckdb", "spark"]),
+            help="Leave the records there; several files stay in polars if not given.",
+        ),
+        click.option("--master", help="Address of a Spark cluster, such as spark://host:7077."),
     )
 
 
@@ -125,18 +139,35 @@ def with_options(command: Command, *options: Callable[[Command], Command]) -> Co
 
 
 def task_of(
-    file: Path, plan_path: Path | None, given: dict[str, Any], check: Check = lambda *_: None
+    file: Path,
+    plan_path: Path | None,
+    given: dict[str, Any],
+    check: Check = lambda *_: None,
+    *,
+    only_protect: bool = False,
 ) -> Task:
     """Return the task of a plan and a file; command-line options override the plan.
 
-    `check` is called with the plan, and the seed if it is known, before the file is read.
+    `check` is called with the plan, and the seed if it is known, before the file is read. What is
+    read is enough to assess the file, unless it is `only_protect`ed.
     """
-    from maskmeter.plan import Plan, PlanFile, read_plan, read_task
+    from maskmeter.plan import Plan, PlanFile, read_plan, read_task, read_to_protect
 
+    where = _where(given)
     known = PlanFile(Plan()) if plan_path is None else read_plan(plan_path)
     wanted = _overridden(known, given)
     check(wanted.plan, None)
-    return read_task(wanted, file)
+    return (read_to_protect if only_protect else read_task)(wanted, file, where)
+
+
+def _where(given: dict[str, Any]) -> Where:
+    """Take from the options where the rows are worked on, and return it."""
+    from maskmeter.plan import Where
+
+    where = Where(given.pop("engine", None), given.pop("master", None))
+    if where.master is not None and where.engine != "spark":
+        raise click.UsageError("--master is the address of a Spark cluster: give --engine spark.")
+    return where
 
 
 def repeated_task(
@@ -146,12 +177,14 @@ def repeated_task(
     given: dict[str, Any],
     *,
     check: Check,
+    only_protect: bool = False,
 ) -> tuple[Task, ProvenanceFile]:
     """Return the task that a provenance file records; the file must be the same one."""
     from maskmeter.evidence.provenance import read_provenance
-    from maskmeter.plan import PlanFile, read_task
+    from maskmeter.plan import PlanFile, read_task, read_to_protect
     from maskmeter.workflows import check_same_file
 
+    where = _where(given)
     others = [name for name, value in given.items() if value is not None and name != "population"]
     if plan_path is not None or others:
         raise click.UsageError(
@@ -161,7 +194,8 @@ def repeated_task(
     made = read_provenance(repeated)
     check_same_file(file, made)
     check(made.plan, int(made.seed))
-    return read_task(_overridden(PlanFile(made.plan), given), file), made
+    read = read_to_protect if only_protect else read_task
+    return read(_overridden(PlanFile(made.plan), given), file, where), made
 
 
 def asked(
@@ -171,11 +205,12 @@ def asked(
     given: dict[str, Any],
     *,
     check: Check,
+    only_protect: bool = False,
 ) -> tuple[Task, ProvenanceFile | None]:
     """Return the task of a plan, or the one that a provenance file records."""
     if repeated is None:
-        return task_of(file, plan_path, given, check), None
-    return repeated_task(file, repeated, plan_path, given, check=check)
+        return task_of(file, plan_path, given, check, only_protect=only_protect), None
+    return repeated_task(file, repeated, plan_path, given, check=check, only_protect=only_protect)
 
 
 def _overridden(known: PlanFile, given: dict[str, Any]) -> PlanFile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -89,15 +89,17 @@ def encode(
     *,
     missing: Missing,
     rows: NDArray[np.int64] | None = None,
+    by_value: Collection[str] = (),
 ) -> tuple[KeySpace, Codes]:
     """Return the key space of a frame and the codes of its rows.
 
-    `rows` says how many records each row stands for, when that is not one.
+    `rows` says how many records each row stands for, when that is not one. Categories of the keys
+    in `by_value` are sorted by value, whatever order their columns declare.
     """
     if keys and not len(frame):
         raise InputError("The file or data frame has no records.")
     weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
-    pairs = [_encoded(frame, key, missing=missing, rows=weight) for key in keys]
+    pairs = [_encoded(frame, key, missing=missing, rows=weight, by_value=by_value) for key in keys]
     space = KeySpace(key for key, _ in pairs)
     codes = np.empty((len(frame), len(pairs)), dtype=space.code_type, order="F")
     for position, (_, column) in enumerate(pairs):
@@ -116,15 +118,27 @@ def decode(space: KeySpace, codes: Codes) -> nw.DataFrame[Any]:
     return nw.from_dict(columns)
 
 
+def decode_small(key: Key, codes: NDArray[np.integer]) -> pl.Series:
+    """Return category values in little memory: texts as categories in their order.
+
+    >>> decode_small(Key("sex", ["m", "f", None]), np.array([1, 2, 0])).to_list()
+    ['f', None, 'm']
+    """
+    texts = [one for one in key.categories if one is not None]
+    listed = all(isinstance(one, str) for one in texts)
+    values = pl.Series(key.name, key.categories, dtype=pl.Enum(texts) if listed else None)  # type: ignore[arg-type]
+    return values.gather(codes.astype(np.uint32))
+
+
 def replace_values(column: nw.Series[Any], one: Replacement) -> nw.Series[Any]:
     """Return the values that replace those of a column, of its very type, and nothing else of it.
 
     Each category that is wanted is taken from the first row that has it and made anew.
     """
     if one.recoded:
-        return new_categories(one.column, one.values, like=column)[one.codes]
+        return new_categories(one.column, one.values, like=column)[one.codes.astype(np.int64)]
     held = np.bincount(one.codes, minlength=len(one.values)) > 0
-    place = (held.cumsum() - 1)[one.codes]
+    place: NDArray[np.int64] = (held.cumsum() - 1)[one.codes]
     rows = one.donors[held]
     if (rows >= 0).all():
         return rebuild_values(column[rows])[place]
@@ -270,7 +284,7 @@ def as_frame(source: Any) -> Frame:
     except TypeError:
         raise InputError(
             f"Cannot read an object of type {type(source).__name__}. Give the path of a file, or a"
-            " data frame (Polars, pandas, PyArrow or another that narwhals supports)."
+            " data frame (Polars, pandas, PyArrow, DuckDB, Spark or another that narwhals supports)."
         ) from None
     except nw.exceptions.DuplicateError:
         names = getattr(source, "column_names", None) or source.columns  # Arrow, else pandas
@@ -299,8 +313,13 @@ def careful(action: Callable[[], T], message: str = _UNUSABLE) -> T:
 
 
 def _encoded(
-    frame: nw.DataFrame[Any], key: str | Key, *, missing: Missing, rows: NDArray[np.int64]
-) -> tuple[Key, NDArray[np.int64]]:
+    frame: nw.DataFrame[Any],
+    key: str | Key,
+    *,
+    missing: Missing,
+    rows: NDArray[np.int64],
+    by_value: Collection[str],
+) -> tuple[Key, NDArray[np.integer]]:
     """Return one key and the codes of its column."""
     (name,) = key_names([key])
     column = frame[name]
@@ -319,13 +338,14 @@ def _encoded(
             f"Column {name!r} holds times finer than a microsecond. Round them first."
         )
     if isinstance(key, str):
-        categories = declared(column) or _sorted(observed, name, nested)
+        order = [] if name in by_value else declared(column)
+        categories = order or _sorted(observed, name, nested)
         key = Key(name, [*categories, None] if absent.any() else categories)
     codes = np.empty(len(column), dtype=np.int64)
     codes[~absent] = _codes(present, observed, key)
     if absent.any():
         codes[absent] = _missing_code(key)
-    return key, codes
+    return key, codes.astype(np.min_scalar_type(key.size))  # there is one for each record
 
 
 def _missing_code(key: Key) -> int:

@@ -128,12 +128,12 @@ class KeySpace:
         check_distinct(key.name for key in listed)
         object.__setattr__(self, "keys", listed)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the keys."""
         return tuple(key.name for key in self.keys)
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of categories of each key."""
         return tuple(key.size for key in self.keys)
@@ -184,16 +184,19 @@ class KeySpace:
 
         Integers while K fits in 63 bits, byte strings beyond; both sort, compare and search alike.
         """
-        codes = np.asarray(codes)
-        words: list[CellNumbers] = [
-            np.ravel_multi_index([codes[:, c] for c in word], [self.sizes[c] for c in word])
-            for word in self._words
-        ]
+        words = self.words(np.asarray(codes))
         if len(words) == 1:
             return words[0]
         # Big-endian words side by side: comparing the bytes compares the numbers.
         wide: CellNumbers = np.stack(words, axis=1).astype(">i8").view(f"V{8 * len(words)}")
         return wide.ravel()
+
+    def words(self, codes: Codes) -> list[NDArray[np.int64]]:
+        """Return the numbers that tell cells apart, a list of one while K fits in 63 bits."""
+        return [
+            np.ravel_multi_index([codes[:, c] for c in word], [self.sizes[c] for c in word])
+            for word in self._words
+        ]
 
     def codes(self, numbers: CellNumbers) -> Codes:
         """Return the row of codes of each cell number.
@@ -201,16 +204,17 @@ class KeySpace:
         >>> KeySpace([Key("sex", ["f", "m"]), Key("age", [1, 2, 3])]).codes(np.array([5])).tolist()
         [[1, 2]]
         """
-        words = self._words
-        columns = (
-            numbers.reshape(-1, 1)
-            if len(words) == 1
-            else numbers.view(">i8").reshape(-1, len(words)).astype(np.int64)
-        )
-        codes = np.empty((len(numbers), len(self.keys)), dtype=self.code_type, order="F")
-        for position, word in enumerate(words):
+        number = len(self._words)
+        if number == 1:
+            return self.from_words([numbers])
+        return self.from_words(list(numbers.view(">i8").reshape(-1, number).astype(np.int64).T))
+
+    def from_words(self, words: Sequence[CellNumbers]) -> Codes:
+        """Return the row of codes of each cell, by the numbers that tell it from others."""
+        codes = np.empty((len(words[0]), len(self.keys)), dtype=self.code_type, order="F")
+        for numbers, word in zip(words, self._words, strict=True):
             sizes = [self.sizes[c] for c in word]
-            for c, values in zip(word, np.unravel_index(columns[:, position], sizes), strict=True):
+            for c, values in zip(word, np.unravel_index(numbers, sizes), strict=True):
                 codes[:, c] = values
         return codes
 

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import check_fraction, locked, shown
+from maskmeter.data.at_source import AtSource
+from maskmeter.data.filed import FiledRecords
 from maskmeter.data.frames import (
-    POLARS,
     Column,
-    FrameKind,
-    as_kind,
     check_grouped,
-    decode,
-    new_frame,
-    without_unused,
 )
-from maskmeter.data.keys import Codes, InCells, KeySpace, check_codes
+from maskmeter.data.keys import Codes, KeySpace, check_codes
 from maskmeter.data.numeric import check_weights
-from maskmeter.data.source import Source, file_hash
+from maskmeter.data.source import Source
 from maskmeter.data.varying import By, seen_fraction
 from maskmeter.errors import (
     ColumnNotFoundError,
@@ -35,18 +27,19 @@ from maskmeter.errors import (
 )
 from maskmeter.formats.codebook import EMPTY, Codebook
 from maskmeter.formats.format import Header
-from maskmeter.formats.replacement import Replacement
 from maskmeter.plurals import counted, plural
 
 
 @dataclass(frozen=True, eq=False)
-class Microdata(InCells):
+class Microdata(FiledRecords):
     """Records of a file: a code per record and key, and how the records were sampled.
 
-    `codes` has a row per record and a column per key. Without a `fraction`, weights say how many
-    units each record stands for, and their sum gives an overall fraction; with both, `fraction`
-    holds the inclusion probabilities and `weights` serve tables only. `cell_sizes` has the records in cells of 1, 2, 3, 4, and 5 or
-    more records (k-anonymity counts).
+    `codes` has a row per record and a column per key. Of records that stay where they are, in a
+    database say, it has a row per combination, which stands for several records (`times`). Without
+    a `fraction`, weights say how many units each record stands for, and their sum gives an overall
+    fraction; with both, `fraction` holds the inclusion probabilities and `weights` serve tables
+    only. `cell_sizes` has the records in cells of 1, 2, 3, 4, and 5 or more records (k-anonymity
+    counts).
 
     >>> from maskmeter.data.keys import Key
     >>> Microdata(KeySpace([Key("sex", ["f", "m"])]), [[0], [1], [1]]).cell_sizes
@@ -67,10 +60,18 @@ class Microdata(InCells):
     rows: NDArray[np.int64] | None = field(default=None, repr=False)  # of the source, if not all
     # Columns that travel with a key, each with the row of the source that a record's value is from.
     carried: Mapping[str, NDArray[np.int64]] = field(default_factory=dict, repr=False)
+    times: NDArray[np.int64] | None = field(default=None, repr=False)  # records behind each row
+    # The numbers of records in random streams, if these are not their rows.
+    ids: NDArray[np.uint64] | None = field(default=None, repr=False)
+    at_source: AtSource | None = field(default=None, repr=False)  # if the records stay in an engine
+    also: Mapping[str, Column] = field(default_factory=dict, repr=False)  # other columns of these
+    held: Microdata | None = field(default=None, repr=False)  # the records behind counts, in memory
 
     def __post_init__(self) -> None:
         """Check the codes and the sampling, and make the arrays read-only."""
         codes = check_codes(self.codes, self.space)
+        if self.times is not None:
+            object.__setattr__(self, "times", locked(self.times, np.int64))
         object.__setattr__(self, "codes", locked(codes, self.space.code_type))
         if isinstance(self.fraction, By):
             checked = self.fraction.map(check_fraction)
@@ -80,12 +81,8 @@ class Microdata(InCells):
             object.__setattr__(self, "fraction", check_fraction(self.fraction))
         if self.weights is not None:
             weights = locked(self.weights, np.float64)
-            check_weights(weights, len(codes))
+            check_weights(weights, len(codes), times=self.times)
             object.__setattr__(self, "weights", weights)
-
-    def __len__(self) -> int:
-        """Return the number of records."""
-        return len(self.codes)
 
     def __repr__(self) -> str:
         """Return the size and the keys: no record is shown."""
@@ -103,18 +100,10 @@ class Microdata(InCells):
             and np.array_equal(self.codes, other.codes)
             and self.fraction == other.fraction
             and np.array_equal(self.weights, other.weights)  # type: ignore[arg-type]
+            and np.array_equal(self.times, other.times)  # type: ignore[arg-type]
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _cell_counts(self) -> NDArray[np.int64]:
-        """Return the number of records in each occupied cell."""
-        return np.unique(self.space.number(self.codes), return_counts=True)[1]
-
-    @property
-    def uniques(self) -> int:
-        """Number of records that are alone in their cell."""
-        return self.cell_sizes[0]
 
     def summary(self) -> str:
         """Return a short account that names no record."""
@@ -128,7 +117,7 @@ class Microdata(InCells):
         """Return the same records with other key values."""
         if np.shape(codes) != self.codes.shape:
             raise InputError(
-                f"`codes` must have {counted(len(self), 'row')} (one per record) and {counted(len(self.space.keys), 'column')}."
+                f"`codes` must have {counted(len(self.codes), 'row')} (one per record) and {counted(len(self.space.keys), 'column')}."
             )
         return replace(self, codes=codes)
 
@@ -144,7 +133,10 @@ class Microdata(InCells):
         fraction = self.fraction
         if isinstance(fraction, By):
             pi = self.inclusion(self.codes)
-            fraction = seen_fraction(fraction, names, space=self.space, codes=self.codes, pi=pi)
+            times = np.ones(len(pi)) if self.times is None else self.times
+            fraction = seen_fraction(
+                fraction, names, space=self.space, codes=self.codes, pi=pi, times=times
+            )
         before = None if self.source_codes is None else self.source_codes[:, columns]
         return replace(
             self,
@@ -160,7 +152,16 @@ class Microdata(InCells):
         weights = None if self.weights is None else self.weights[rows]
         held = rows if self.rows is None else self.rows[rows]
         carried = {name: origin[rows] for name, origin in self.carried.items()}
-        return replace(self, codes=self.codes[rows], weights=weights, rows=held, carried=carried)
+        return replace(
+            self,
+            codes=self.codes[rows],
+            weights=weights,
+            rows=held,
+            carried=carried,
+            times=None if self.times is None else self.times[rows],
+            also={name: replace(one, codes=one.codes[rows]) for name, one in self.also.items()},
+            ids=None if self.ids is None else self.ids[rows],
+        )
 
     def carry(self, names: Sequence[str], origin: NDArray[np.int64]) -> Microdata:
         """Return records whose values of some columns are those of other records, `origin`."""
@@ -201,27 +202,33 @@ class Microdata(InCells):
         """
         return self.codebook.value_label(key, category)
 
-    @property
-    def path(self) -> Path | None:
-        """The file that the records came from, if there is one and it can be written again."""
-        return self.source.path if self.source is not None and self.whole else None
-
-    @property
-    def frame_kind(self) -> FrameKind:
-        """The kind of frame that results about these records come in; Polars for files."""
-        return POLARS if self.source is None else self.source.frame_kind
-
     def column(self, name: str) -> Column:
         """Return the categories of a key or of another column, and the code of each record."""
         if name in self.space.names:
             position = self.space.index(name)
             return Column(self.space.keys[position].categories, self.codes[:, position])
+        if self.at_source is not None:
+            return self._counted(name)
         if self.source is not None and name in self.source.names:
             return self._in_source(self.source, name)
         others = () if self.source is None else self.source.names
         columns = tuple(dict.fromkeys((*self.space.names, *others)))
         header = Header(columns) if self.source is None else self.source.header
         raise ColumnNotFoundError(name, columns, named=header.named, listed=header.listed)
+
+    def _counted(self, name: str) -> Column:
+        """Return a column by which records in an engine were counted, which must be as it was."""
+        if self.at_source is not None and name in self.at_source.carried:
+            raise InputError(
+                f"{name!r} travelled with a key where the records are, and was not counted again. Leave"
+                " out tables with it."
+            )
+        if name in self.also:
+            return self.also[name]
+        raise InputError(
+            f"The records stay in the engine that holds them and were not counted by {name!r}. Read"
+            f" them with also=[{name!r}], or in a plan name the table under [loss]."
+        )
 
     def _in_source(self, source: Source, name: str) -> Column:
         """Return a column as it stands in the source, of the records held here."""
@@ -235,6 +242,7 @@ class Microdata(InCells):
         """
         if not isinstance(name, str):
             raise InputError(f"Give the name of a column, not {shown(name)}.")
+        self.check_held(f"Grouping records by {name!r}")
         if self.source is None:
             raise InputError(
                 f"These records do not come from a file or data frame, so they have no column {name!r}."
@@ -247,6 +255,20 @@ class Microdata(InCells):
         check_grouped(name, missing=missing, records=len(self))
         _, first, number = np.unique(column.codes, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[number]
+
+    @property
+    def expected_population(self) -> float:
+        """How many units the records stand for, by their inclusion probabilities."""
+        pi = self.inclusion(self.codes)
+        return float((1 / pi).sum() if self.times is None else (self.times / pi).sum())
+
+    def check_held(self, work: str) -> None:
+        """Raise if the records stay where they are, so that only their counts are here."""
+        if self.times is not None:
+            raise InputError(
+                f"{work} needs every record in memory, but these stay in the engine that holds them."
+                " Read a data frame or a single file, or a part of the records."
+            )
 
     def inclusion(self, codes: Codes, *, space: KeySpace | None = None) -> NDArray[np.float64]:
         """Return the inclusion probability pi_j of each cell, of these keys or those of `space`.
@@ -261,132 +283,11 @@ class Microdata(InCells):
         if self.fraction is not None:
             return np.full(len(codes), self.fraction)
         if self.weights is not None:
-            return np.full(len(codes), len(self) / self.weights.sum())
+            return np.full(len(codes), len(self) / self.units)
         raise WeightError(
             "This risk depends on how the records were sampled."
             " Give `fraction` or `weights` to mm.read."
         )
-
-    def to_frame(self) -> Any:
-        """Return the user's columns, in their order and types, with the key values held here.
-
-        A pandas frame keeps its index.
-
-        >>> import polars as pl, maskmeter as mm
-        >>> people = pl.DataFrame({"sex": ["f", "m"], "age": [30, 40]})
-        >>> mm.read(people, keys=["sex"]).to_frame().equals(people)
-        True
-        """
-        return self._records().to_native()
-
-    def rows_to_frame(
-        self, rows: NDArray[np.int64], *, before: dict[str, Any], after: dict[str, Any]
-    ) -> Any:
-        """Return the keys of some records between other columns, in the user's kind of frame.
-
-        A pandas frame has the index that the user gave these very records.
-        """
-        keys = self._records(rows)
-        first, last = new_frame(before, like=keys), new_frame(after, like=keys)
-        columns = {**first, **{name: keys[name] for name in keys.columns}, **last}
-        return keys.with_columns(*columns.values()).select(*columns).to_native()
-
-    def with_index(self, frame: pl.DataFrame) -> Any:
-        """Return a frame with a row per record in the user's kind; in pandas, with the records' index."""
-        made = as_kind(frame, self.frame_kind)
-        index = nw.maybe_get_index(self._records(np.arange(len(self))))
-        if index is not None:
-            made.index = index
-        return made
-
-    def groups_to_frame(self, name: str, rows: NDArray[np.int64], *, after: dict[str, Any]) -> Any:
-        """Return a row per group of records, named by a column of one of them, before other columns.
-
-        The frame is of the user's kind. In pandas its index is 0, 1, ...: a group is no record.
-        """
-        if self.source is None or name in after:
-            raise InputError(
-                f"The result has a column {name!r} of its own. Rename your column of that name."
-            )
-        held = rows if self.rows is None else self.rows[rows]
-        kept = nw.maybe_reset_index(self.source.columns([name])[held])
-        return kept.with_columns(*new_frame(after, like=kept).values()).to_native()
-
-    def _records(self, rows: NDArray[np.int64] | None = None) -> nw.DataFrame[Any]:
-        """Return the user's frame with the key values held here, or the keys of some of its rows."""
-        if self.source is None:
-            return decode(self.space, self.codes if rows is None else self.codes[rows])
-        names = self.source.names if rows is None and self.whole else self.space.names
-        held = self.rows if rows is None else rows if self.rows is None else self.rows[rows]
-        found = self.source.records(self._replacements(rows), rows=held, names=names)
-        return found if rows is not None or self.rows is None else without_unused(found)
-
-    def write(self, path: str | Path) -> None:
-        """Write the user's columns with the key values held here, in the format of the ending.
-
-        A file in the format of the one that was read differs from it in the changed columns only,
-        byte for byte in delimited text, SPSS and Stata. Keys in bands are written as their bands.
-        What another format cannot hold is said in a warning.
-        """
-        if self.source is not None and self.whole:
-            self.source.write_with(path, self._replacements(), self.rows)
-        else:
-            Source.of(self.to_frame(), codebook=self.codebook).write_with(path, ())
-
-    def _replacements(self, rows: NDArray[np.int64] | None = None) -> list[Replacement]:
-        """Return the columns of the keys, of all records or some."""
-        codes = self.codes if rows is None else self.codes[rows]
-        before = self.codes if self.source_codes is None else self.source_codes
-        keys = [
-            Replacement(
-                key.name,
-                codes[:, position].astype(np.int64),
-                key.categories,
-                before[:, position].astype(np.int64),
-                recoded=key.name in self.codebook.recoded,
-            )
-            for position, key in enumerate(self.space.keys)
-        ]
-        if rows is not None:  # the keys are all that is asked for
-            return keys
-        keys += self._carried()
-        return keys if self.rows is None else [*keys, *self._new_weights()]
-
-    def _carried(self) -> Iterator[Replacement]:
-        """Yield the columns that travel with a key; only whole records have any."""
-        if self.source is None or not self.whole:
-            return
-        for name, rows in self.carried.items():
-            column = self.source.encode([name])[name]
-            codes = column.codes.astype(np.int64)
-            yield Replacement(name, codes[rows], column.categories, codes)
-
-    def _new_weights(self) -> Iterator[Replacement]:
-        """Yield the column of weights, which are others when not all records are held."""
-        name = dict(self.reading).get("weights")
-        if name is None or self.weights is None or self.source is None or not self.whole:
-            return
-        column = self.source.columns([name])[name]
-        values, codes = np.unique(self.weights, return_inverse=True)
-        before = np.zeros(len(column), dtype=np.int64)
-        before[self.rows] = codes
-        listed: tuple[Hashable, ...] = tuple(values.tolist())
-        if column.dtype == nw.String:  # as in delimited text, with the decimal mark of the file
-            comma = any("," in text for text in column.drop_nulls().unique().to_list())
-            listed = tuple(str(one).replace(".", ",") if comma else str(one) for one in listed)
-        yield Replacement(name, codes.astype(np.int64), listed, before, recoded=True)
-
-    def fingerprint(self) -> str:
-        """Return a hash of the file the records came from, or of their keys if it was a frame."""
-        if self.source is not None and self.path is not None:
-            return file_hash(self.source.check_unchanged())
-        return self.key_hash()
-
-    def key_hash(self) -> str:
-        """Return a hash of the keys of the records, whatever file they are in."""
-        digest = sha256(repr([(key.name, key.categories) for key in self.space.keys]).encode())
-        digest.update(np.ascontiguousarray(self.codes.T).data)  # column after column
-        return f"keys sha256 {digest.hexdigest()}"
 
 
 def check_microdata(data: object) -> None:

@@ -16,28 +16,44 @@ from maskmeter.formats.numbers import decimal_mark, numbers_in
 from maskmeter.plurals import counted, plural
 
 
-def named_weights(frame: nw.DataFrame[Any], column: str, header: Header) -> NDArray[np.float64]:
-    """Return a column of weights; what is wrong with it is said under its name."""
+def named_weights(
+    frame: nw.DataFrame[Any],
+    column: str,
+    header: Header,
+    times: NDArray[np.int64] | None = None,
+) -> NDArray[np.float64]:
+    """Return a column of weights; what is wrong with it is said under its name.
+
+    Each row is one record, or `times` records.
+    """
     weights = _numbers(frame, column, header)
     try:
-        check_weights(weights, len(frame))
+        check_weights(weights, len(frame), times=times)
     except WeightError as error:
         raise WeightError(f"Column {column!r} cannot hold weights. {error}") from None
     return weights
 
 
-def check_weights(weights: NDArray[np.float64], records: int) -> None:
-    """Refuse weights that are not positive numbers, or do not stand for a population."""
+def check_weights(
+    weights: NDArray[np.float64], records: int, *, times: NDArray[np.int64] | None = None
+) -> None:
+    """Refuse weights that are not positive numbers, or do not stand for a population.
+
+    Each weight is that of one record, or of `times` records.
+    """
     if weights.shape != (records,):
         raise WeightError(f"`weights` must hold one number per record, {records:,} in all.")
-    bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
+    wrong = ~(np.isfinite(weights) & (weights > 0))
+    bad = int(wrong.sum() if times is None else times[wrong].sum())
+    records = records if times is None else int(times.sum())
     if bad:
         raise WeightError(
             f"{bad:,} of {counted(records, 'weight')} {plural(bad, 'is', 'are')} missing, not positive or"
             f" not {plural(bad, 'a number', 'numbers')}."
             " Every record needs a weight above 0."
         )
-    if weights.sum() < records:
+    over = weights - 1 if times is None else (weights - 1) * times
+    if over.sum() < 0:
         raise WeightError(
             "The weights sum to less than the number of records. A weight must be the number of"
             " population units that a record represents."

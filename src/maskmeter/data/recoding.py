@@ -56,7 +56,7 @@ def _grouped_fraction(fraction: By[float], data: Microdata, key: Key, group: Int
     table, values = fraction.strata(data.space)
     pi = np.array(values)[table].ravel()
     columns = [data.space.index(name) for name in own.names]
-    records = np.bincount(combined(data.codes, columns, own.sizes), minlength=own.size)
+    records = data.tally(combined(data.codes, columns, own.sizes), own.size)
     cells = own.codes(np.arange(own.size)).astype(np.int64)
     place = own.index(key.name)
     cells[:, place] = group[cells[:, place]]
@@ -81,8 +81,13 @@ def subsampled_records(data: Microdata, rows: Integers, fraction: float) -> Micr
 
     Inclusion probabilities are multiplied by it, and weights divided.
     """
+    return thinned_records(data.take(rows), fraction)
+
+
+def thinned_records(data: Microdata, fraction: float) -> Microdata:
+    """Return records that were kept with the probability `fraction`, with what that does to sampling."""
     return replace(
-        data.take(rows),
+        data,
         fraction=None if data.fraction is None else mapped(data.fraction, lambda pi: pi * fraction),
-        weights=None if data.weights is None else data.weights[rows] / fraction,
+        weights=None if data.weights is None else data.weights / fraction,
     )

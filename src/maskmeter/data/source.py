@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter import formats
+from maskmeter.checks import check_choice
+from maskmeter.data.engines import Engine, engine_of
+from maskmeter.data.engines.files import EngineName, files_of, names_several, open_files
 from maskmeter.data.frames import (
     POLARS,
     Column,
@@ -41,7 +44,6 @@ from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.format import Feature, Header
 from maskmeter.formats.replacement import Replacement, Rows
 
-COUNT = "maskmeter: number of rows"
 FEW = 30  # records that may stand in order by chance
 
 
@@ -60,19 +62,37 @@ class Source:
     header: Header
     path: Path | None = None
     frame: Frame | None = None
-    state: tuple[int, int] | None = None  # size and time of change of the file
+    state: tuple[tuple[int, int], ...] = ()  # size and time of change of the files
+    engine: Engine | None = None  # which holds the records, if they are not read into memory
     _encoded: dict[str, Column | None] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(
-        cls, given: Any, dialect: Dialect | None = None, *, codebook: Codebook = EMPTY
+        cls,
+        given: Any,
+        dialect: Dialect | None = None,
+        *,
+        codebook: Codebook = EMPTY,
+        engine: EngineName | None = None,
+        master: str | None = None,
     ) -> Source:
-        """Return the source that a path or a frame of any kind stands for."""
+        """Return the source that a path, a pattern, a folder or a frame of any kind stands for."""
+        _check_engine(engine, master)
         if not isinstance(given, str | Path):
+            if engine is not None:
+                raise InputError("`engine` is for files: a data frame stays in its own.")
             frame = as_frame(given)
-            return cls(Header(tuple(frame.collect_schema().names()), codebook), frame=frame)
+            held = engine_of(frame)
+            header = Header(tuple(frame.collect_schema().names()), codebook)
+            return cls(header, frame=frame, engine=held)
+        if engine is not None or names_several(given):
+            files = files_of(given)
+            states = tuple(_state(path) for path in files if path.is_file())
+            how = engine or "polars"
+            held, header = open_files(files, how, master=master, dialect=dialect or Dialect())
+            return cls(header, state=states, engine=held)
         path = Path(given).expanduser()
-        state = _state(path) if path.is_file() else None
+        state = (_state(path),) if path.is_file() else ()
         header = formats.read_header(path, dialect)
         # The working directory may change before the file is read again.
         return cls(header, path.absolute(), state=state)
@@ -92,6 +112,13 @@ class Source:
         """The kind of frame that comes back: the user's own, Polars for files and engines."""
         return self.frame.implementation if isinstance(self.frame, nw.DataFrame) else POLARS
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the records come from; none for a frame."""
+        if self.engine is not None:
+            return self.engine.files
+        return () if self.path is None else (self.path,)
+
     def check_names(self, names: Sequence[str]) -> list[str]:
         """Return names that a frame can be asked for, which must be those of columns."""
         for name in names:
@@ -110,31 +137,41 @@ class Source:
 
     def keep(self) -> Source:
         """Return the same records, which no later change of a frame or its query can alter."""
-        if self.frame is None:
+        if self.frame is None or self.engine is not None:
             return self
         return Source(self.header, frame=self._collected(self.frame).clone())
 
     def scan(self, names: Sequence[str]) -> Frame:
         """Return some columns, not yet read where that can wait; of a file, the beginning of a pass."""
         if self.frame is None:
-            return nw.from_native(formats.read_rows(self.check_unchanged(), self.header, names))
+            return nw.from_native(formats.read_rows(self.unchanged_path(), self.header, names))
         if tuple(names) == self.names:
             return self.frame
         eager = isinstance(self.frame, nw.DataFrame)
         return self.frame[list(names)] if eager else self.frame.select(*names)  # type: ignore[index]
 
-    def count(self, names: Sequence[str]) -> nw.DataFrame[Any]:
-        """Return the distinct combinations of columns with their number of rows, under COUNT.
+    def count(self, names: Sequence[str]) -> tuple[nw.DataFrame[Any], NDArray[np.int64]]:
+        """Return the distinct combinations of columns, and how many rows have each.
 
         The rows themselves stay in the engine that holds them.
         """
-        rows = self.scan(names)
-        return self._collected(
-            careful(lambda: rows.group_by(list(names)).agg(nw.len().alias(COUNT)))
+        if self.engine is not None:
+            self.check_unchanged()
+            tally = self.engine.count(names)
+            return nw.from_native(tally.columns), tally.rows
+        rows, number = self.scan(names), "number of rows"
+        while number in names:
+            number += "'"
+        found = self._collected(
+            careful(lambda: rows.group_by(list(names)).agg(nw.len().alias(number)))
         )
+        return found.drop(number), found[number].to_numpy().astype(np.int64)
 
     def columns(self, names: Sequence[str]) -> nw.DataFrame[Any]:
         """Return an eager frame of some columns: the user's own kind, Polars for files and engines."""
+        if self.engine is not None:
+            self.check_unchanged()
+            return nw.from_native(self.engine.columns(names))
         return self._collected(self.scan(names))
 
     def encode(self, names: Sequence[str], *, most: int | None = None) -> dict[str, Column]:
@@ -209,16 +246,23 @@ class Source:
         if read.rewrite is None or not read.copies(self.path, path):
             return False
         changed = [one for one in replacements if one.changes(rows)]
-        source = self.check_unchanged()
+        source = self.unchanged_path()
         done = read.rewrite(source, path, header=self.header, replacements=changed, rows=rows)
         if not done or not read.rebuilt:
             return done
         return formats.holds(path, self.header, self.records(replacements))
 
-    def check_unchanged(self) -> Path:
+    def check_unchanged(self) -> None:
+        """Raise unless all files are as they were when they were opened."""
+        for path, state in zip(self.files, self.state, strict=False):
+            if not path.is_file() or _state(path) != state:
+                raise FileError(f"{str(path)!r} has changed since it was read. Read it again.")
+
+    def unchanged_path(self) -> Path:
         """Return the path of the file, which must be as it was when it was opened."""
-        if self.path is None or not self.path.is_file() or _state(self.path) != self.state:
-            raise FileError(f"{str(self.path)!r} has changed since it was read. Read it again.")
+        self.check_unchanged()
+        if self.path is None:
+            raise InputError("These records do not come from a single file.")
         return self.path
 
     def _collected(self, frame: Frame) -> nw.DataFrame[Any]:
@@ -246,6 +290,21 @@ def file_hash(path: Path) -> str:
     """Return a hash of what a file holds."""
     with path.open("rb") as file:
         return f"file sha256 {file_digest(file, 'sha256').hexdigest()}"
+
+
+def files_hash(files: Sequence[Path]) -> str:
+    """Return a hash of what some files hold, whatever they are called: one file has its own."""
+    if len(files) == 1:
+        return file_hash(files[0])
+    every = sorted(map(file_hash, files))
+    return f"files sha256 {sha256(' '.join(every).encode()).hexdigest()}"
+
+
+def _check_engine(engine: Any, master: str | None) -> None:
+    if engine is not None:
+        check_choice(engine, EngineName, name="engine")
+    if master is not None and engine != "spark":
+        raise InputError('`master` is the address of a Spark cluster: give engine="spark" too.')
 
 
 def _state(path: Path) -> tuple[int, int]:

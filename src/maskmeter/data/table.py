@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from maskmeter.checks import check_choice, locked
 from maskmeter.data.bands import Bands, banded, check_bands, warn_if_many
+from maskmeter.data.engines.files import EngineName
 from maskmeter.data.frames import (
     POLARS,
     FrameKind,
@@ -25,7 +26,7 @@ from maskmeter.data.frames import (
     listed_keys,
 )
 from maskmeter.data.keys import CellNumbers, Codes, InCells, Key, KeySpace, check_codes
-from maskmeter.data.source import COUNT, Source
+from maskmeter.data.source import Source
 from maskmeter.errors import InputError
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.plurals import counted
@@ -217,25 +218,28 @@ def count(
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    engine: EngineName | None = None,
+    master: str | None = None,
 ) -> KeyTable:
     """Return how many units of a population fall in each cell.
 
-    The source may be a file, a frame or a lazy frame. Rows are grouped by the engine that holds
-    them, so that a population's rows never have to fit in memory. The other arguments are those of
-    `mm.read`.
+    The source may be a file, several files, a frame, a lazy frame, a DuckDB relation or a Spark
+    data frame. Rows are grouped by the engine that holds them, so that a population's rows never
+    have to fit in memory. The other arguments are those of `mm.read`.
 
     >>> import polars as pl
     >>> count(pl.DataFrame({"sex": ["f", "m", "m"]}), keys=["sex"])
     KeyTable(3 units in 2 of 2 cells, keys sex)
     """
     check_choice(missing, Missing, name="missing")
-    given = Source.of(source, Dialect(encoding, delimiter, decimal))
+    dialect = Dialect(encoding, delimiter, decimal)
+    given = Source.of(source, dialect, engine=engine, master=master)
     listed = listed_keys(keys, given.names)
     names = given.check_names(key_names(listed))
     cut = check_bands(bands, names)
-    groups = given.count(names)
-    rows = groups[COUNT].to_numpy().astype(np.int64)
+    groups, rows = given.count(names)
     groups = banded(groups, cut, given.header, rows)
-    space, codes = encode(groups, listed, missing=missing, rows=rows)
+    sort = () if given.engine is None else [name for name in names if name not in cut]
+    space, codes = encode(groups, listed, missing=missing, rows=rows, by_value=sort)
     warn_if_many(groups, listed, space, given.codebook)
     return replace(KeyTable.of(space, codes, counts=rows), frame_kind=given.frame_kind)

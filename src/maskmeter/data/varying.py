@@ -164,19 +164,23 @@ def seen_fraction(
     space: KeySpace,
     codes: Codes,
     pi: NDArray[np.float64],
+    times: NDArray[Any],
 ) -> float | By[float]:
-    """Return the fraction for those who know some keys: records over the units they stand for."""
+    """Return the fraction for those who know some keys: records over the units they stand for.
+
+    A row of `codes` is `times` records.
+    """
     if set(fraction.keys) <= set(names):
         return fraction
-    units = 1 / pi
-    overall = float(len(codes) / units.sum())
+    units = times / pi
+    overall = float(times.sum() / units.sum())
     known = tuple(name for name in fraction.keys if name in names)
     if not known:
         return overall
     own = space.project(known)
     numbers = own.number(codes[:, [space.index(name) for name in known]])
-    cells, cell, records = np.unique(numbers, return_inverse=True, return_counts=True)
-    shares = records / np.bincount(cell.reshape(-1), weights=units)
+    cells, cell = np.unique(numbers, return_inverse=True)
+    shares = np.bincount(cell.reshape(-1), times) / np.bincount(cell.reshape(-1), units)
     return by_cell(own, own.codes(cells), shares.tolist(), otherwise=overall)
 
 

@@ -26,6 +26,7 @@ from maskmeter.loglinear import DEFAULT_MODEL
 from maskmeter.loss import Loss, information_loss
 from maskmeter.page import Table
 from maskmeter.perturb import Release
+from maskmeter.perturb.condensing import condensed
 from maskmeter.plurals import counted
 from maskmeter.risk.intruder import INFORMED, Intruder
 from maskmeter.risk.models import Model
@@ -39,6 +40,8 @@ from maskmeter.riskutility.assessor import (
     loss_tables,
     named_tables,
 )
+
+_MANY = 100_000  # records that are counted before they are assessed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,6 +161,7 @@ def assess(
         household=household,
         households=households,
         drop_one=drop_one,
+        given=not isinstance(model, str),
         progress=progress,
     )
     already = () if found.release is None else found.release.cautions  # when it was made
@@ -174,12 +178,19 @@ def assessment_of(
     household: str | None = None,
     households: HouseholdTable | None = None,
     drop_one: bool = True,
+    given: bool = False,
     progress: Progress | None = None,
 ) -> Assessment:
-    """Return the assessment of a file as some intruders see it, without a warning."""
-    release = next(iter(seen.values())).release
+    """Return the assessment of a file as some intruders see it, without a warning.
+
+    Many records are counted first, unless a model of their very file was `given`.
+    """
+    few = release = next(iter(seen.values())).release
     if household is not None:
         Homes.of(release.original, household)  # refused before the work, if at all
+    elif len(release.released) >= _MANY and release.released.times is None and not given:
+        few = condensed(release)  # its keys are all that tables of keys need
+        seen = {name: view.with_release(few) for name, view in seen.items()}
     intruder = INFORMED if target is None else target.intruder
     found = []
     for number, (name, view) in enumerate(seen.items(), start=1):
@@ -201,9 +212,9 @@ def assessment_of(
     return Assessment(
         release,
         tuple(found),
-        _tables(release, loss) if release.protected else (),
+        _tables(release, few, loss) if release.protected else (),
         measure,
-        information_loss(release) if several else None,
+        information_loss(few) if several else None,
         target,
         household,
         named_tables(loss),
@@ -223,8 +234,15 @@ def _check_households(households: object, household: str | None) -> None:
         raise InputError("`households` needs the column of the file that names them: household=...")
 
 
-def _tables(release: Release, loss: Tables) -> tuple[Loss, ...]:
-    """Return the loss of the tables that are named, and of the strongest ones of each changed key."""
+def _tables(release: Release, few: Release, loss: Tables) -> tuple[Loss, ...]:
+    """Return the loss of the tables that are named, and of the strongest ones of each changed key.
+
+    The counts of a release, `few` rows, are enough for tables of keys.
+    """
     keys = altered_keys(release.original, [release])
     pairs = loss_tables(loss, release.original, keys, carried=carried_columns([release]))
-    return tuple(information_loss(release, rows=rows, columns=columns) for rows, columns in pairs)
+    counted = set(release.original.space.names)
+    return tuple(
+        information_loss(few if {rows, columns} <= counted else release, rows=rows, columns=columns)
+        for rows, columns in pairs
+    )

@@ -84,7 +84,7 @@ def figures(found: Findings) -> Figures:
         steps=() if release is None else step_figures(release),
         groups=() if release is None else _groups(release),
         changed=_changed(found.data),
-        left_out=None if found.data.kept is None else found.data.left_out,
+        left_out=found.data.left_out if found.data.thinned else None,
         cautions=_cautions((*found.about_file, *found.private)),
         mean_loss=found.loss,
         loss=tuple(_loss(one, data) for one in found.tables),
@@ -103,8 +103,8 @@ def figures(found: Findings) -> Figures:
 
 def _changed(release: Release) -> float | None:
     """Return the share of records with a changed value; None if all that was done is something else."""
-    share = float(release.changed.mean())
-    otherwise = bool(release.groups) or release.kept is not None
+    share = release.changed_records / max(len(release.released), 1)
+    otherwise = bool(release.groups) or release.thinned
     return None if not release.mechanism.factors or (otherwise and not share) else share
 
 
@@ -233,7 +233,7 @@ def _sampling(data: Microdata) -> SamplingFigures:
         fraction=None if varying else data.fraction,  # type: ignore[arg-type]
         varies_by=data.fraction.keys if isinstance(data.fraction, By) else (),
         weighted=data.weights is not None,
-        weights_total=None if data.weights is None else float(data.weights.sum()),
+        weights_total=None if data.weights is None else data.units,
     )
 
 
@@ -277,6 +277,7 @@ def _scenario(one: ScenarioRisk, found: Findings) -> ScenarioFigures:
         model=model_figures(risk) if isinstance(risk, EstimatedRisk) else None,
         households=_households(one),
         many_keys=one.many,
+        summed=one.summed,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from maskmeter.data.frames import decode
+from maskmeter.data.frames import decode_small
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import BandsWarning, Caution
 from maskmeter.evidence.scenario import ScenarioRisk
@@ -23,6 +23,7 @@ from maskmeter.risk.intruder import EXACT_MATCH, INFORMED
 from maskmeter.risk.target import Outcome, Target, Verdict
 from maskmeter.riskutility import RiskUtilityMap
 from maskmeter.riskutility.assessor import Measure, distance
+from maskmeter.types import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,24 +125,35 @@ class Findings:
 
 
 def record_frame(found: Findings) -> pl.DataFrame:
-    """Return a row for each record: its released keys, whether it is unique, and its risks."""
+    """Return a row for each record: its released keys, whether it is unique, and its risks.
+
+    Of records that stay in an engine, these are the unique ones.
+    """
     worst, released = found.worst, found.released
-    keys = decode(released.space, released.codes).to_native()
-    columns: dict[str, Any] = {"record": np.arange(len(released))}
-    columns |= {f"key {name}": keys[name] for name in released.space.names}
-    unique = np.zeros(len(released), dtype=bool)
-    unique[worst.risk.records] = True
-    columns |= {"unique": unique, **_risks(worst)}
+    rows = np.arange(len(released)) if released.at_source is None else released.unique_rows
+    columns: dict[str, Any] = {"record": released.record_names(rows)}
+    columns |= {
+        f"key {key.name}": decode_small(key, released.codes[rows, position])
+        for position, key in enumerate(released.space.keys)
+    }
+    unique = np.zeros(len(released.codes), dtype=bool)
+    alone = worst.risk.records
+    unique[alone if released.at_source else worst.risk.data.record_names(alone)] = True
+    columns |= {"unique": unique[rows], **_risks(worst, rows)}
     if len(found.scenarios) > 1:
         for one in found.scenarios:
-            columns |= {f"{name} {one.name}": risk for name, risk in _risks(one).items()}
+            columns |= {f"{name} {one.name}": risk for name, risk in _risks(one, rows).items()}
     frame = pl.DataFrame(columns)
     return frame.with_columns(pl.selectors.float().exclude("^key .*$").fill_nan(None))
 
 
-def _risks(one: ScenarioRisk) -> dict[str, Any]:
-    """Return the risk of every record from exact matching, and from an informed intruder."""
-    return {"risk": one.after[EXACT_MATCH].by_record, "informed": one.after[INFORMED].by_record}
+def _risks(one: ScenarioRisk, rows: Integers) -> dict[str, Any]:
+    """Return the risk of some records from exact matching, and from an informed intruder."""
+    after = one.after
+    return {
+        "risk": after[EXACT_MATCH].by_record[rows],
+        "informed": after[INFORMED].by_record[rows],
+    }
 
 
 def _banded(data: Microdata) -> tuple[Caution, ...]:

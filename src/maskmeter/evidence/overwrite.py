@@ -12,7 +12,7 @@ from maskmeter import formats
 from maskmeter.errors import FileError, PlanError
 from maskmeter.evidence.provenance import read_provenance
 from maskmeter.evidence.settings import Settings
-from maskmeter.files import check_folder
+from maskmeter.files import check_folder, check_new_folder
 
 ORDER = (
     "protected",
@@ -26,9 +26,18 @@ ORDER = (
 PROVENANCE = "provenance.json"
 
 
+def _protected(source: Path | None, ending: str | None, *, several: bool) -> str:
+    """Return the name of the protected file; records that stay in an engine get a folder."""
+    if several and ending is not None:
+        raise FileError(
+            "Several files are written as Parquet files in a folder: leave out --format."
+        )
+    return "protected" if several else protected_name(source, ending)
+
+
 def protected_name(source: Path | None, ending: str | None) -> str:
     """Return the name of the protected file: the format it came in, if that can be written."""
-    own = ".parquet" if source is None else source.suffix.lower()
+    own = ".parquet" if source is None or not source.suffix else source.suffix.lower()
     return "protected" + (ending or (own if formats.can_write(own) else ".sav"))
 
 
@@ -39,18 +48,21 @@ def check_pack(
     *,
     release: Collection[str] = ORDER[:2],
     seed: int | None = None,
+    several: bool = False,
 ) -> None:
     """Refuse a folder where writing a pack would overwrite something that must be kept.
 
     `release` has "protected" and "provenance" where the pack will hold, or may hold, these. Without
     a seed a new one will be drawn, so that a provenance in the folder is that of another release.
+    Records that stay in an engine are `several` files.
     """
     check_folder(folder)
+    _check_outside(folder.absolute(), source)
     readers = ("internal", "public") if settings.audience == "both" else (settings.audience,)
     names = [Path("risk_by_record.parquet"), Path("assessment.json")]
     names += [Path(f"{one}.html") for one in readers]
     if "protected" in release:
-        names.append(Path(protected_name(source, settings.ending)))
+        names.append(Path(_protected(source, settings.ending, several=several)))
         names += [Path("matrix.csv")] if settings.matrix else []
     if "provenance" in release:
         names.append(Path(PROVENANCE))
@@ -62,9 +74,15 @@ def check_pack(
     check_stale(folder, names)
 
 
-def check_file(path: Path, source: Path | None, *, seed: int | None = None) -> Path:
-    """Return where a protected file may be written, with its provenance beside it."""
-    target = formats.check_target(path, source)
+def check_file(
+    path: Path, source: Path | None, *, seed: int | None = None, several: bool = False
+) -> Path:
+    """Return where a protected file may be written, with its provenance beside it.
+
+    Records that stay in an engine, `several` files perhaps, go to a new folder.
+    """
+    target = check_new_folder(path) if several else formats.check_target(path, source)
+    _check_outside(target, source)
     if target.exists():
         raise FileError(
             f"{str(path)!r} already exists and may be a release that others hold: choose another"
@@ -73,6 +91,12 @@ def check_file(path: Path, source: Path | None, *, seed: int | None = None) -> P
     check_folder(target.parent)
     check_provenance(beside(target), seed)
     return target
+
+
+def _check_outside(target: Path, source: Path | None) -> None:
+    """Refuse to write into a folder whose files are read: they would be taken for more of them."""
+    if source is not None and source.is_dir() and source.absolute() in (target, *target.parents):
+        raise FileError(f"{str(source)!r} is the folder that is read: write outside of it.")
 
 
 def beside(path: Path) -> Path:

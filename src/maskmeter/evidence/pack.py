@@ -245,7 +245,8 @@ def _write_release(
         return ()
     if settings.matrix:
         move_frame(release.mechanism).write_csv(folder / "matrix.csv")
-    output = folder / protected_name(source, settings.ending)
+    held = release.original.at_source is None
+    output = folder / (protected_name(source, settings.ending) if held else "protected")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)
         release.write(output)
@@ -261,9 +262,12 @@ def make_private(path: Path) -> None:
         path.chmod(_PRIVATE)
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read: who has a seed can undo the protection."""
-    path.touch(mode=_PRIVATE)
+def write_private(path: Path, content: bytes, *, new: bool = False) -> None:
+    """Write a file that only its owner may read: who has a seed can undo the protection.
+
+    A `new` one must not be there yet.
+    """
+    path.touch(mode=_PRIVATE, exist_ok=not new)
     path.write_bytes(content)
 
 
@@ -299,7 +303,9 @@ def _in_order(folder: Path) -> list[Path]:
     def place(path: Path) -> tuple[int, str]:
         return (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.name)
 
-    return sorted((path for path in folder.rglob("*") if path.is_file()), key=place)
+    whole = folder / ORDER[0]  # a folder, if the records stay in an engine
+    files = [path for path in folder.rglob("*") if path.is_file() and whole not in path.parents]
+    return sorted([*files, *([whole] if whole.is_dir() else ())], key=place)
 
 
 @contextmanager
@@ -331,7 +337,7 @@ def all_or_none(folder: Path, source: Path | None) -> Iterator[Path]:
 
 def _move(unfinished: Path, folder: Path, source: Path | None) -> None:
     """Put files in their place, unless one would take that of something that must be kept."""
-    new = sorted(path.relative_to(unfinished) for path in unfinished.rglob("*") if path.is_file())
+    new = [path.relative_to(unfinished) for path in _in_order(unfinished)]
     check_targets(folder, new, source)
     for name in new:
         if name.name.endswith(PROVENANCE) and _another(folder / name, unfinished / name):

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from maskmeter.data.source import file_hash
+from maskmeter.data.engines.files import files_of
+from maskmeter.data.source import files_hash
 from maskmeter.errors import PlanError
 from maskmeter.perturb import Release
 from maskmeter.perturb.methods import StepPlan
 from maskmeter.plan.schema import Plan
+from maskmeter.plurals import counted
 
 VERSION = 3
 _LONGEST = 100  # digits of a seed
@@ -55,11 +57,11 @@ def provenance_of(
     return ProvenanceFile(
         schema_version=VERSION,
         seed=str(made.seed),
-        input="" if source is None else source.name,
+        input=_named(release) if source is None else source.name,
         input_hash=made.input_hash,
         output=None if output is None else output.name,
-        output_hash=None if output is None else file_hash(output),
-        keys_hash=release.released.key_hash(),
+        output_hash=None if output is None else files_hash(files_of(output)),
+        keys_hash=release.keys_hash(),
         steps=[step.to_plan() for step in made.steps],
         rare=[
             RareFigures(one.step, one.keys, one.others, one.bound, one.terms, one.records)
@@ -68,6 +70,13 @@ def provenance_of(
         plan=plan,
         versions=dict(made.versions),
     )
+
+
+def _named(release: Release) -> str:
+    """Return the name of the only file that records in an engine came from, or how many there are."""
+    source = release.original.source
+    files = () if source is None else source.files
+    return files[0].name if len(files) == 1 else counted(len(files), "file") if files else ""
 
 
 class _Versioned(msgspec.Struct):
@@ -105,7 +114,7 @@ def _other_version(path: Path, version: int) -> PlanError:
 
 def check_repeated(release: Release, made: ProvenanceFile) -> None:
     """Refuse a recreated release that differs from the one the provenance records."""
-    if release.released.key_hash() != made.keys_hash:
+    if release.keys_hash() != made.keys_hash:
         raise PlanError(
             "The recreated release differs from the one the provenance records: the provenance was"
             " edited, or another version made the release (maskmeter"

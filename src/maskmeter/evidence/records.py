@@ -67,16 +67,16 @@ def _riskiest(risk: Risk, released: Microdata) -> Table:
     """Return the records at highest risk."""
     data = risk.data
     order = np.argsort(-risk.by_unique, kind="stable")[:_MOST_RECORDS]
-    rows = []
-    for place in order:
+    rows, names = [], data.record_names(risk.records[order])
+    for place, name in zip(order, names, strict=True):
         record = int(risk.records[place])
         values = (
             released.value_label(key.name, key.categories[data.codes[record, position]])
             for position, key in enumerate(data.space.keys)
         )
-        rows.append((f"{record}", *values, f"{risk.by_unique[place]:.2f}"))
+        rows.append((f"{name}", *values, f"{risk.by_unique[place]:.2f}"))
     heads = (_title(released, name) for name in data.space.names)
-    caption = f"The {counted(len(rows), 'unique record')} at highest risk, by row number in risk_by_record.parquet"
+    caption = f"The {counted(len(rows), 'unique record')} at highest risk, by the column record in risk_by_record.parquet"
     return Table(caption, ("record", *heads, "risk"), tuple(rows))
 
 
@@ -101,7 +101,7 @@ def _categories(risk: Risk, released: Microdata) -> Iterator[tuple[float, tuple[
     for position, key in enumerate(data.space.keys):
         codes = data.codes[:, position]
         own = codes[risk.records]
-        records, uniques = (np.bincount(one, minlength=key.size) for one in (codes, own))
+        records, uniques = data.tally(codes, key.size), np.bincount(own, minlength=key.size)
         held = np.bincount(own, weights=risk.by_unique, minlength=key.size)
         for code in np.flatnonzero(held > 0):
             share = float(held[code] / max(risk.total, 1e-300))

@@ -15,10 +15,12 @@ from maskmeter.risk.by_keys import KeyCurve, KeySubset
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
 from maskmeter.risk.joint_keys import households_at_risk
 from maskmeter.risk.known import Formula, approximate, correctly_classified
+from maskmeter.risk.left_out import summed
 from maskmeter.risk.view import View
 
 BANDS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the risk of single records
-MOST_KEYS = 15  # of which each is left out in turn: with more it would take minutes
+MOST_KEYS = 40  # of which each is left out in turn
+MOST_FITTED = 15  # the same where each time a model is fitted anew: with more it would take minutes
 _NOTICEABLE = 1.02
 
 
@@ -29,7 +31,7 @@ class ScenarioRisk:
     `after` and `before` have it for both intruders; the latter is None where nothing was changed.
     `intruder` is the one who decides. `others` are further measures of the same risk, by their
     equation; `without_one` has the risk with all keys first, then with each of them left out, when
-    that was asked for.
+    that was asked for and there are not too `many` keys.
     """
 
     name: str
@@ -40,6 +42,7 @@ class ScenarioRisk:
     without_one: KeyCurve | None
     perturbed: tuple[str, ...] = ()
     households: HouseholdRisk | None = None
+    many: bool = False
 
     @property
     def risk(self) -> Risk:
@@ -66,9 +69,9 @@ class ScenarioRisk:
         return self.risk.data.space.names
 
     @property
-    def many(self) -> bool:
-        """Whether there are too many keys to leave each of them out in turn."""
-        return len(self.keys) > MOST_KEYS
+    def summed(self) -> bool:
+        """Whether the risk without a key comes from the model of all keys."""
+        return any(one.summed for _, one in self.left_out)
 
     @property
     def driving(self) -> list[tuple[str, KeySubset]]:
@@ -117,12 +120,15 @@ def scenario_risk(
         after[one] = view.risk(intruder=one, household=household)
         if view.release.protected:
             before[one] = bare.risk(intruder=one)
-    without = None
-    if drop_one and len(view.keys) <= MOST_KEYS:
+    without, many = (
+        None,
+        len(view.keys) > (MOST_KEYS if summed(view) else min(MOST_KEYS, MOST_FITTED)),
+    )
+    if drop_one and not many:
         known = before[intruder].total if before else None
         whole = KeySubset.of(view, after[intruder], without_error=known, intruder=intruder)
         keys = view.keys if len(view.keys) > 1 else ()
-        rest = [KeySubset.of(view.without(key), intruder=intruder) for key in keys]
+        rest = [KeySubset.without(view, key, intruder=intruder) for key in keys]
         without = KeyCurve((whole, *rest), frame_kind=view.release.frame_kind)
     return ScenarioRisk(
         name,
@@ -135,6 +141,7 @@ def scenario_risk(
         None
         if household is None
         else households_at_risk(view, household, households, after[intruder]),
+        many,
     )
 
 

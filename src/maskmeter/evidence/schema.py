@@ -141,6 +141,7 @@ class ScenarioFigures(Part, frozen=True):
     model: ModelFigures | None = None
     households: HouseholdFigures | None = None
     many_keys: bool = False  # so many that none of them was left out
+    summed: bool = False  # the model of all keys, over each key that was left out
 
     @property
     def risk(self) -> RiskFigures:

@@ -39,6 +39,7 @@ from maskmeter.evidence.wording import (
 )
 from maskmeter.page import Beside, Block, Figure, Fold, Points, Section, Table, Terms, Text, filled
 from maskmeter.plurals import counted, plural
+from maskmeter.risk.by_keys import SUMMED
 from maskmeter.riskutility.layers import layer_table
 from maskmeter.riskutility.riskmap import map_table
 
@@ -271,6 +272,8 @@ def _keys(figures: Figures) -> Iterator[Block]:
         table = Table("The risk without one key", head, tuple(rows))
         drawn = Figure("Correct matches when one key is not known", drivers_chart(figures))
         yield Beside(drawn, table)
+        if worst.summed:
+            yield Text(SUMMED)
     helping = [figures.title(one.key) for one in worst.better_without]
     if helping:
         yield Text(

@@ -26,7 +26,7 @@ from maskmeter.formats.csv_rows import check_rows
 from maskmeter.formats.format import Feature, Format, Header
 from maskmeter.formats.replacement import Replacement, Rows
 
-_Split: TypeAlias = "Callable[[bytes], tuple[list[bytes], bytes, bytes]]"
+_Split: TypeAlias = "Callable[[bytes, int], tuple[list[bytes], bytes, bytes]]"
 
 NAME = "CSV"
 _TABBED = (".tsv", ".tab")
@@ -116,13 +116,14 @@ def rewrite(
     with _reopened(held) as old:
         fields = _category_fields(_records(old), split, replaced, alone=len(header.names) == 1)
     codes = {column: one.codes.tolist() for column, one in replaced.items()}
+    needed = max(replaced, default=-1) + 1
     with _reopened(held) as old, target.open("wb") as new:
         records = _records(old)
         new.write(_encoded(next(records), dialect.encoding))
         for row, record in enumerate(_kept(records, rows)):
             written = record
             if replaced:
-                parts, mark, end = split(record)
+                parts, mark, end = split(record, needed)
                 for column, code in codes.items():
                     parts[column] = fields[column][code[row]]
                 written = mark.join(parts) + end
@@ -155,7 +156,7 @@ def _category_fields(
     last = max(wanted, default=-1)
     for row, record in enumerate(islice(records, 1, last + 2)):  # the header comes first
         for column, code in wanted.get(row, ()):
-            fields[column][code] = split(record)[0][column]
+            fields[column][code] = split(record, column + 1)[0][column]
     return fields
 
 
@@ -194,11 +195,17 @@ def _records(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _splitter(delimiter: bytes) -> _Split:
-    """Return what parts a record into its fields as they stand, the delimiter and the line end."""
+    """Return what parts a record into its fields as they stand, the delimiter and the line end.
+
+    So many fields as are needed are parted; those behind them may stay together.
+    """
     mark = re.escape(delimiter)
     field = re.compile(rb'("(?:[^"]|"")*"|[^%s]*)%s' % (mark, mark))
 
-    def split(record: bytes) -> tuple[list[bytes], bytes, bytes]:
+    def split(record: bytes, needed: int) -> tuple[list[bytes], bytes, bytes]:
+        parts = record.split(delimiter, needed)
+        if len(parts) > needed and not any(b'"' in part for part in parts[:needed]):
+            return parts, delimiter, b""  # the line end is in the rest
         body = record.rstrip(b"\r\n")
         quoted = b'"' in body
         parts = field.findall(body + delimiter) if quoted else body.split(delimiter)

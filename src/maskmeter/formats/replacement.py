@@ -31,9 +31,9 @@ class Replacement:
     """
 
     column: str
-    codes: Rows
+    codes: NDArray[np.integer]
     values: tuple[Hashable, ...]
-    before: Rows
+    before: NDArray[np.integer]
     recoded: bool = False
     labels: tuple[str, ...] = ()
 
@@ -48,7 +48,8 @@ class Replacement:
     @property
     def sources(self) -> Rows:
         """For each record that is written, a record of the source that has its value, or -1."""
-        return self.donors[self.codes]
+        found: Rows = self.donors[self.codes]
+        return found
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskmeter.data.microdata import Microdata
-from maskmeter.loss.formulas import associated, cramers_v, effective_records
+from maskmeter.loss.formulas import associated, cramers_v
 from maskmeter.loss.variables import column_codes, occupied, two_way
 
 Codes: TypeAlias = NDArray[np.integer]
@@ -30,8 +30,10 @@ def strongest_associations(
     """Return each key with the columns that it is most strongly associated with, by Cramer's V.
 
     Columns are the other keys and all other columns of the file with 2 to 50 categories, but for
-    the weights and those to do `without`, because they travel with a key. An association must be significant (p < 0.001) in a table of at least five records
-    per cell on average; where none is, the strongest of all is taken. Two keys make one pair.
+    the weights and those to do `without`, because they travel with a key. Of records that stay
+    where they are, only keys are looked at. An association must be significant (p < 0.001) in a
+    table of at least five records per cell on average; where none is, the strongest of all is
+    taken. Two keys make one pair.
 
     >>> import polars as pl, maskmeter as mm
     >>> people = pl.DataFrame({"lad": list("aabb") * 50, "sex": list("fmfm") * 50, "work": list("xxyz") * 50})
@@ -56,8 +58,7 @@ def _associations(
 ) -> Iterator[_Association]:
     """Yield how strongly each column is associated with a key."""
     categories, codes = column_codes(data, key)
-    weights, records = data.weights, len(data)
-    effective = float(records) if weights is None else effective_records(weights)
+    weights, records, effective = data.amounts, len(data), data.effective
     for name, (size, others) in columns.items():
         if name == key:
             continue
@@ -69,8 +70,9 @@ def _associations(
 def _columns(data: Microdata) -> Iterator[tuple[str, tuple[int, Codes]]]:
     """Yield the columns that tables are made by: their number of categories, and the codes."""
     columns = {name: data.column(name) for name in data.space.names}
-    if data.source is not None and data.source.header.named:
-        known = (*columns, dict(data.reading).get("weights"))
+    if data.source is not None and data.source.header.named and data.times is None:
+        reading = dict(data.reading)
+        known = (*columns, reading.get("weights"), reading.get("id"))
         others = [name for name in data.source.names if name not in known]
         columns |= data.source.encode(others, most=MOST_CATEGORIES)
     for name, column in columns.items():

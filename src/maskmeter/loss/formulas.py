@@ -69,15 +69,6 @@ def associated(table: Array, records: float) -> bool:
     return independence_p(table, records) < SIGNIFICANCE
 
 
-def effective_records(weights: Array) -> float:
-    """Return Kish's effective number of records, `(sum of w)^2 / (sum of w^2)`.
-
-    >>> effective_records(np.array([1.0, 1.0])), effective_records(np.array([3.0, 1.0]))
-    (2.0, 1.6)
-    """
-    return float(weights.sum() ** 2 / (weights**2).sum())
-
-
 def between_variance(table: Array) -> Array:
     """Return BV of each column, `sum over r of (P^c(r) - P^c)^2 / (R - 1)`.
 

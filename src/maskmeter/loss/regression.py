@@ -127,6 +127,7 @@ def regression_loss(
     0.6
     """
     check_release(data)
+    data.original.check_held("A regression")
     if isinstance(predictors, str) or not predictors:
         raise InputError("`predictors` must be a list of columns.")
     for name in numeric:

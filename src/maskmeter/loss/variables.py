@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import InputError
-from maskmeter.loss.formulas import effective_records
 from maskmeter.perturb import Release
 from maskmeter.types import Array
 
@@ -36,6 +35,7 @@ class VariableChange:
     spread: Array | None = None
     scale: float = 1.0
     changed: float = 0.0  # share of the released records whose value is not the true one
+    records: float = 0.0  # before, for tests; the effective number if they are weighted
 
     @classmethod
     def of(cls, release: Release, name: str) -> VariableChange:
@@ -48,7 +48,9 @@ class VariableChange:
         if name in original.space.names:
             position = original.space.index(name)
             after = release.released.codes[:, position]
-            changed = float((after != truth.codes[:, position]).mean())
+            changed = truth.share(after != truth.codes[:, position])
+        elif original.at_source is not None:
+            after, changed = column_codes(release.released, name)[1], 0.0
         else:
             true = before if release.kept is None else before[release.kept]
             carried = name in release.released.carried
@@ -60,19 +62,21 @@ class VariableChange:
         released[after] = True
         held |= released if group is None else released[group]
         kept = tuple(category for category, on in zip(categories, held, strict=True) if on)
-        place = np.cumsum(held) - 1
+        place = np.maximum(np.cumsum(held) - 1, 0)
+        place = place.astype(np.min_scalar_type(len(held)))  # there is one for each record
         found = cls(
             name,
             kept,
             place[before],
             place[after] if group is None else after,
-            original.weights,
-            truth.weights,
+            original.amounts,
+            truth.amounts,
             changed=changed,
+            records=original.effective,
         )
         if group is not None:
             found = replace(found, spread=_shares(found.margins()[0], group[held], len(released)))
-        return found if release.kept is None else replace(found, scale=found.upscaling)
+        return replace(found, scale=found.upscaling) if release.thinned else found
 
     def __repr__(self) -> str:
         """Return the name and the size: no category or record is shown."""
@@ -87,11 +91,6 @@ class VariableChange:
     def size_after(self) -> int:
         """Number of categories or groups of the released file."""
         return self.size if self.spread is None else len(self.spread)
-
-    @property
-    def records(self) -> float:
-        """Number of records, for tests; the effective number if they are weighted."""
-        return float(len(self.before)) if self.weights is None else effective_records(self.weights)
 
     @property
     def upscaling(self) -> float:

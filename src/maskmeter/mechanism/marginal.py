@@ -95,7 +95,9 @@ class Records:
     times: Array
 
     @classmethod
-    def of(cls, true: Codes, weights: Array | None = None, times: Array | None = None) -> Records:
+    def of(
+        cls, true: Codes, weights: Array | None = None, times: Array | Integers | None = None
+    ) -> Records:
         """Return records; rows of a population stand for `times` units each."""
         number = np.ones(len(true)) if times is None else np.asarray(times, dtype=np.float64)
         return cls(true, number if weights is None else weights, number)

@@ -22,7 +22,7 @@ from maskmeter.mechanism.factor import Crossed, Declared, Factor, followed
 from maskmeter.mechanism.grouping import grouped_factor
 from maskmeter.mechanism.marginal import Records, marginal_factors
 from maskmeter.mechanism.matrix import Matrix, as_matrix
-from maskmeter.streams import RandomSource, seed_of, uniforms
+from maskmeter.streams import RandomSource, RecordNumbers, seed_of, uniforms_of
 from maskmeter.types import Array, Integers
 
 
@@ -113,7 +113,7 @@ class Mechanism:
         *,
         true: Codes,
         weights: Array | None = None,
-        times: Array | None = None,
+        times: Array | Integers | None = None,
     ) -> Mechanism:
         """Return the misclassification of some keys, as those who know only these would expect it.
 
@@ -213,18 +213,29 @@ class Mechanism:
         return self.prob(released=cells, true=cells)
 
     def draw(
-        self, codes: Codes, *, rng: RandomSource = None, label: str = "draw", start: int = 0
+        self,
+        codes: Codes,
+        *,
+        rng: RandomSource = None,
+        label: str = "draw",
+        start: int = 0,
+        numbers: RecordNumbers | None = None,
     ) -> Codes:
         """Return recorded codes for records with these true codes.
 
         Record i uses word i of a stream named by `label` and the key; `start` is the number of the
-        first record, so that a file can be drawn in parts.
+        first record, so that a file can be drawn in parts. Records that are known by their ids use
+        the words with these `numbers`.
         """
-        seed = seed_of(rng)
         codes = check_codes(codes, self.space)
+        rows = range(start, start + len(codes)) if numbers is None else numbers
+        return self.drawn(codes, rows, seed=seed_of(rng), label=label)
+
+    def drawn(self, codes: Codes, numbers: RecordNumbers, *, seed: int, label: str) -> Codes:
+        """Return the same for codes that were checked before; `numbers` are those of the records."""
         drawn = np.array(codes, order="F")
         for factor in self.factors:
-            words = uniforms(seed, f"{label}/{factor.name}", start=start, stop=start + len(codes))
+            words = uniforms_of(seed, f"{label}/{factor.name}", numbers)
             row = factor.code(codes)
             if factor.by:
                 row = row + factor.stratum(codes) * factor.size

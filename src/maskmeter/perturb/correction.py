@@ -108,6 +108,7 @@ def correct_counts(
     if not all(isinstance(name, str) for name in names):
         raise InputError("`rows` and `columns` must be names of columns.")
     mechanism, released = _door(data, misclassification)
+    released.check_held("Correcting counts")
     if len(set(names)) < len(names):
         raise InputError("`rows` and `columns` must be two different columns.")
     whole, codes = _with_columns(released, names)

@@ -122,7 +122,7 @@ def design_pram(
     title = " x ".join(names)
     size = prod(one.size for one in keys)
     bounds = _bounds(keys, stay_at_most, size)
-    counts = np.bincount(category_of(data.codes, data.space, names), minlength=size)
+    counts = data.tally(category_of(data.codes, data.space, names), size)
     present = counts > 0
     if present.sum() > LARGEST:
         raise PerturbationError(

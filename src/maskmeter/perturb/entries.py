@@ -28,6 +28,11 @@ class StepEntries(Entries, tag_field="method", frozen=True):
         """Yield the keys that the step changes or depends on."""
         raise NotImplementedError
 
+    @property
+    def needs_every_key(self) -> bool:
+        """Whether the step depends on all keys of the file, also on those that it does not name."""
+        return False
+
 
 class Varying(Entries, frozen=True):
     """A number that differs between categories of a key; for several keys the tables nest."""

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskmeter.checks import locked, shown
-from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
+from maskmeter.data.recounting import Recounted, parts_at_source, recounted
 from maskmeter.data.table import KeyTable
 from maskmeter.data.varying import By, as_by, mapped
-from maskmeter.errors import Caution, InputError, PerturbationError, RateWarning
+from maskmeter.errors import InputError, PerturbationError
 from maskmeter.mechanism import (
     Matrix,
     Mechanism,
@@ -24,7 +24,9 @@ from maskmeter.mechanism import (
     as_matrix,
     stay_or_move,
 )
-from maskmeter.mechanism.factor import Crossed, Declared
+from maskmeter.mechanism.factor import Crossed
+from maskmeter.perturb.changes import Drawn
+from maskmeter.perturb.draw_rates import NOTICEABLE, DrawPlan, shortfall
 from maskmeter.perturb.entries import (
     Move,
     StepEntries,
@@ -47,10 +49,10 @@ from maskmeter.perturb.matrices import (
     two_stage,
 )
 from maskmeter.perturb.moves import allowed_moves, as_moves, without_forbidden
-from maskmeter.perturb.release import Release, protect
+from maskmeter.perturb.protecting import protect
+from maskmeter.perturb.release import Release
 from maskmeter.perturb.step import (
     Perturbed,
-    Rate,
     Step,
     Strata,
     as_crossed,
@@ -63,8 +65,6 @@ from maskmeter.perturb.step import (
 from maskmeter.plurals import counted
 from maskmeter.streams import RandomSource
 from maskmeter.types import Array
-
-_NOTICEABLE = 0.001
 
 
 class PramEntries(StepEntries, tag="pram", frozen=True):
@@ -260,16 +260,35 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
 
     def perturb(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
         """Return the redrawn codes, with the matrix R* they were drawn from."""
+        plans = self._plans(data)
+        mechanism = self._made(plans, data)
+        codes = mechanism.draw(data.codes, rng=seed, label=self.label, numbers=data.numbers)
+        return self._done(Recounted(truth, data, data.with_codes(codes)), plans, mechanism)
+
+    def perturb_at_source(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
+        """Return the same of records that stay in an engine, each drawn where it is."""
+        engine, at = parts_at_source(data)
+        at.check_ids(engine)
+        mechanism = self._made(self._plans(data), data)
+        found = recounted(data, truth, Drawn(mechanism, seed, self.label))
+        return self._done(found, self._plans(found.before), mechanism)
+
+    def _plans(self, data: Microdata) -> list[DrawPlan]:
+        """Return the matrices of every key for a file, which must have records to draw."""
         if len(data) < 2:
             raise PerturbationError(f"{self.label!r} needs at least two records.")
-        plans = [self._plan(data, names) for names in self.targets]
-        mechanism = self._made(plans, data)
-        codes = mechanism.draw(data.codes, rng=seed, label=self.label)
-        several = len(plans) > 1
+        return [self._plan(data, names) for names in self.targets]
+
+    def _done(self, found: Recounted, plans: list[DrawPlan], mechanism: Mechanism) -> Perturbed:
+        """Return what the draws have made of a file, with the rates of each stratum."""
+        codes, several = found.after.codes, len(plans) > 1
         rates = tuple(
-            rate for plan in plans for rate in plan.rates(self.label, data, codes, several=several)
+            rate
+            for plan in plans
+            for rate in plan.rates(self.label, found.before, codes, several=several)
         )
-        return Perturbed(data.with_codes(codes), truth, mechanism, rates, _shortfall(rates))
+        cautions = shortfall(rates)
+        return Perturbed(found.after, found.truth, mechanism, rates, cautions, moved=found.moved)
 
     def mechanism(self, table: KeyTable) -> Mechanism:
         """Return the misclassification that this step makes of a file with these counts.
@@ -285,18 +304,18 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         """
         return self._made([self._plan(table, names) for names in self.targets], table)
 
-    def _made(self, plans: list[_Plan], data: Microdata | KeyTable) -> Mechanism:
+    def _made(self, plans: list[DrawPlan], data: Microdata | KeyTable) -> Mechanism:
         """Return the misclassification by some matrices; invariant ones are fitted to the counts."""
         made = Misclassification({plan.names: plan.declared for plan in plans}).on(data)
         return made.fitted_to_counts() if self.invariant else made
 
-    def _plan(self, data: Microdata | KeyTable, names: Crossed) -> _Plan:
+    def _plan(self, data: Microdata | KeyTable, names: Crossed) -> DrawPlan:
         """Return the matrix of each stratum for one key, or one combination of keys."""
         keys = [data.space[name] for name in names]
         strata = Strata.of(data, self.matrix if self.stay is None else self.stay)
         size = check_size(keys, strata)
         true = category_of(data.codes, data.space, names)
-        weights = data.counts if isinstance(data, KeyTable) else None
+        weights = data.counts if isinstance(data, KeyTable) else data.times
         slots = len(strata.names) * size
         counts = np.bincount(strata.of_record * size + true, weights=weights, minlength=slots)
         shares = counts.reshape(-1, size) / counts.reshape(-1, size).sum(axis=1, keepdims=True)
@@ -319,7 +338,7 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
             matrices.append(Matrix(locked(used)))
             # A blend that was given is taken as it is: what it leads to is what was asked for.
             asked.append(1 - (stay if self.blend is None else float(p @ used.diagonal())))
-        return _Plan(names, strata, strata.declare(matrices), matrices, shares, asked)
+        return DrawPlan(names, strata, strata.declare(matrices), matrices, shares, asked)
 
     def _used(
         self, start: Array, shares: Array, allowed: NDArray[np.bool_], *, stay: float
@@ -332,7 +351,7 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         blend = self.blend
         if blend is None:
             blend = solve_blend(R, shares, stay=stay)
-            short = 1 - blend * float(shares @ (1 - R.diagonal())) > stay + _NOTICEABLE
+            short = 1 - blend * float(shares @ (1 - R.diagonal())) > stay + NOTICEABLE
             if short and self.matrix is None:
                 R = most_change(shares, allowed)
                 blend = solve_blend(R, shares, stay=stay)
@@ -344,37 +363,6 @@ stay = 0.80                         # or {by = SECOND, values = {...}, otherwise
         return two_stage(start, shares) if allowed.all() else reversible(start, shares, allowed)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Plan:
-    """What will be drawn for one key, and how much change to expect of it."""
-
-    names: Crossed
-    strata: Strata
-    declared: Declared
-    matrices: list[Matrix]
-    shares: Array
-    asked: list[float]
-
-    def rates(self, label: str, data: Microdata, codes: Codes, *, several: bool) -> list[Rate]:
-        """Return asked-for, expected and achieved change of each stratum."""
-        columns = [data.space.index(name) for name in self.names]
-        moved = (codes[:, columns] != data.codes[:, columns]).any(axis=1)
-        records = np.bincount(self.strata.of_record, minlength=len(self.asked))
-        changed = np.bincount(self.strata.of_record[moved], minlength=len(self.asked))
-        key = " x ".join(self.names)
-        return [
-            Rate(
-                label,
-                f"{key}: {name}" if several else name,
-                int(records[s]),
-                self.asked[s],
-                float(self.shares[s] @ (1 - self.matrices[s].P.diagonal())),
-                float(changed[s] / records[s]),
-            )
-            for s, name in enumerate(self.strata.names)
-        ]
-
-
 def _end(given: str | list[str] | None, names: list[str], sample: Microdata) -> Any:
     """Return one end of a forbidden move: a category, one for each crossed key, or any."""
     if given is None:
@@ -382,17 +370,3 @@ def _end(given: str | list[str] | None, names: list[str], sample: Microdata) -> 
     if isinstance(given, str):
         return category_named(sample, names[0], given)
     return tuple(category_named(sample, name, one) for name, one in zip(names, given, strict=True))
-
-
-def _shortfall(rates: tuple[Rate, ...]) -> tuple[Caution, ...]:
-    """Return a caution when a share that was asked for is out of reach."""
-    far = [rate for rate in rates if abs(rate.expected - rate.asked) > _NOTICEABLE]
-    if not far:
-        return ()
-    worst = max(far, key=lambda rate: abs(rate.expected - rate.asked))
-    text = (
-        f"In {len(far):,} of {counted(len(rates), 'stratum', 'strata')} no invariant matrix of this"
-        f" kind reaches the share asked for: the worst is expected to leave {1 - worst.expected:.1%} unchanged where"
-        f" {1 - worst.asked:.1%} was asked for. See `rates` of the release."
-    )
-    return (Caution(RateWarning, text),)

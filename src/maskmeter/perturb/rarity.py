@@ -115,7 +115,8 @@ class RarityShare:
             every = np.zeros((len(rows), len(others), len(sizes)), dtype=np.int64)
             every[:, :, self.known] = distinct[rows][:, None, :]
             every[:, :, self.unknown] = others
-            people = self.rarity.people(every.reshape(-1, len(sizes))).reshape(len(rows), -1)
+            people = self.rarity.people(every.reshape(-1, len(sizes)))
+            people = people.reshape(len(rows), len(others))
             rare = np.where(people < self.rarity.bound, people, 0.0).sum(axis=1)
             total = people.sum(axis=1)
             found[rows] = np.divide(rare, total, out=np.ones_like(rare), where=total > 0)

@@ -15,13 +15,16 @@ from maskmeter.data.bands import band_texts, check_bounds
 from maskmeter.data.keys import Key
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.recoding import recoded_records
+from maskmeter.data.recounting import parts_at_source
 from maskmeter.errors import CategoryError, PerturbationError
 from maskmeter.formats.codebook import Variable
 from maskmeter.formats.numbers import number_in
 from maskmeter.formats.numbers import plain as plain_number
 from maskmeter.formats.statistical import is_tag
+from maskmeter.perturb.changes import Recoded
 from maskmeter.perturb.entries import StepEntries, category_entry, category_named
-from maskmeter.perturb.release import Release, protect
+from maskmeter.perturb.protecting import protect
+from maskmeter.perturb.release import Release
 from maskmeter.perturb.step import Perturbed, Step, as_crossed, as_label
 from maskmeter.plurals import counted, plural
 from maskmeter.streams import RandomSource
@@ -176,6 +179,13 @@ groups = {"a new group" = ["one category", "another"]}   # or bands = [0, 16, 65
         true = recoded_records(truth, coarser, group)
         recoded = replace(recoded_records(data, coarser, group), fraction=true.fraction)
         return Perturbed(recoded, true, groups={self.key: group})
+
+    def perturb_at_source(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
+        """Return the same of records that stay in an engine."""
+        done = self.perturb(data, truth, seed=seed)
+        _, at = parts_at_source(data)
+        later = at.then(Recoded(data.space.index(self.key), done.groups[self.key]))
+        return replace(done, data=replace(done.data, at_source=later))
 
     def grouping(self, key: Key, sample: Microdata) -> tuple[Key, Integers]:
         """Return the key of the groups, and the group of each category.

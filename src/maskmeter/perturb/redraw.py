@@ -16,9 +16,11 @@ from maskmeter.loglinear import DEFAULT_MODEL, ModelName, make_model
 from maskmeter.loglinear.expectations import chance_of_uniqueness
 from maskmeter.mechanism import Factor, Mechanism
 from maskmeter.mechanism.factor import Crossed
+from maskmeter.perturb.changes import exchanged
 from maskmeter.perturb.entries import StepEntries, as_entry, names_of
+from maskmeter.perturb.protecting import protect
 from maskmeter.perturb.rarity import RARE, Rarity
-from maskmeter.perturb.release import Release, protect
+from maskmeter.perturb.release import Release
 from maskmeter.perturb.step import (
     Perturbed,
     RareRecords,
@@ -31,7 +33,7 @@ from maskmeter.perturb.step import (
     check_matrix_size,
 )
 from maskmeter.plurals import counted, plural
-from maskmeter.streams import RandomSource, uniforms
+from maskmeter.streams import RandomSource, uniforms_of
 from maskmeter.types import Array, Integers
 
 _FEW = 5  # records for each category: with fewer the exact margin tells much
@@ -52,6 +54,11 @@ class RedrawEntries(StepEntries, tag="redraw", frozen=True):
     def keys_used(self) -> Iterator[str]:
         """Yield the redrawn keys, and those by which records are rare."""
         yield from (*names_of(self.key), *self.others)
+
+    @property
+    def needs_every_key(self) -> bool:
+        """Whether records are rare by all keys of the file."""
+        return not self.others
 
 
 @dataclass(frozen=True, init=False)
@@ -206,9 +213,9 @@ rarer_than = 100                    # people who share a record's other keys"""
         size = check_matrix_size([data.space[name] for name in self.key], strata=2)
         margin = np.bincount(value[rare], minlength=size)
         self._check_values(margin)
-        moved = self._chosen(rare, seed, len(data))
+        moved = self._chosen(rare, data, seed)
         origin = np.arange(len(data))
-        order = np.argsort(uniforms(seed, f"{self.label}/order", start=0, stop=len(data))[moved])
+        order = np.argsort(uniforms_of(seed, f"{self.label}/order", data.numbers)[moved])
         origin[moved] = moved[order]
         codes = np.array(data.codes, order="F")
         for column in map(data.space.index, self.key):
@@ -231,6 +238,10 @@ rarer_than = 100                    # people who share a record's other keys"""
             tuple(self._margin_cautions(margin)),
             rare=self._rare_records(rarity, rare, len(data)),
         )
+
+    def perturb_at_source(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
+        """Return the same of records that stay in an engine, whose codes are collected."""
+        return exchanged(self, data, truth, seed=seed, carry=self.carry)
 
     def rarity(self, data: Microdata) -> Rarity:
         """Return which combinations of the other keys are rare, by a model of these alone."""
@@ -264,8 +275,8 @@ rarer_than = 100                    # people who share a record's other keys"""
             locked(np.stack([np.zeros_like(margin), margin])) if moved == n else None,
         )
 
-    def _chosen(self, rare: Integers, seed: int, records: int) -> Integers:
-        """Return the rare records that exchange their values: all of them, or a share."""
+    def _chosen(self, rare: Integers, data: Microdata, seed: int) -> Integers:
+        """Return the rare records that exchange their values, in order: all of them, or a share."""
         number = round(self.share * len(rare))
         if number < 2:
             raise PerturbationError(
@@ -273,9 +284,9 @@ rarer_than = 100                    # people who share a record's other keys"""
                 " can exchange values. Raise `share`."
             )
         if number == len(rare):
-            return rare
-        lots = uniforms(seed, f"{self.label}/choose", start=0, stop=records)[rare]
-        return np.sort(rare[np.argsort(lots)[:number]])
+            return data.in_order(rare)
+        lots = uniforms_of(seed, f"{self.label}/choose", data.numbers)[rare]
+        return data.in_order(np.sort(rare[np.argsort(lots)[:number]]))
 
     def _check_reached(self, rare: Integers, people: Array) -> None:
         """Refuse a bound under which nobody falls, or everybody."""

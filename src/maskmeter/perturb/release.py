@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.data.frames import FrameKind, as_kind
-from maskmeter.data.microdata import Microdata, check_microdata
+from maskmeter.data.microdata import Microdata
 from maskmeter.data.recoding import Counts
 from maskmeter.display import InWords, cell_chart, cell_table, facts
-from maskmeter.errors import Caution, InputError, MatrixError, PerturbationError, warn
+from maskmeter.errors import Caution, InputError, MatrixError
 from maskmeter.mechanism import (
     Mechanism,
     Misclassification,
     as_mechanism,
 )
 from maskmeter.page import Table
-from maskmeter.perturb.step import Perturbed, RareRecords, Rate, Step
+from maskmeter.perturb.step import RareRecords, Rate, Step
 from maskmeter.plurals import counted, plural
-from maskmeter.streams import RandomSource, seed_of
 from maskmeter.types import Integers
 
 
@@ -80,6 +77,8 @@ class Release(InWords):
             raise InputError(
                 "The original and the released file must have the same keys and records."
             )
+        if released.times is not None and released.source is not truth.source:
+            released.check_held("A release that is put together from two files")
         if truth.space != released.space:
             raise InputError(
                 "The original and the released file must have the same categories. Read the"
@@ -127,20 +126,36 @@ class Release(InWords):
     def __repr__(self) -> str:
         """Return sizes and names: no record is shown."""
         return (
-            f"Release({counted(len(self.released), 'record')}, {int(self.changed.sum()):,} changed,"
+            f"Release({counted(len(self.released), 'record')}, {self.changed_records:,} changed,"
             f" {self.mechanism!r})"
         )
 
     @property
     def changed(self) -> NDArray[np.bool_]:
         """Whether each released record differs from the truth in any key."""
-        changed: NDArray[np.bool_] = (self.truth.codes != self.released.codes).any(axis=1)
-        return changed
+        self.released.check_held("A mark for each changed record (see `changed_records`)")
+        return self._moved
+
+    @property
+    def _moved(self) -> NDArray[np.bool_]:
+        """Whether each row of the released codes differs from the truth in any key."""
+        moved: NDArray[np.bool_] = (self.truth.codes != self.released.codes).any(axis=1)
+        return moved
+
+    @property
+    def changed_records(self) -> int:
+        """Number of released records that differ from the truth in any key."""
+        return self.released.records_in(self._moved)
 
     @property
     def protected(self) -> bool:
         """Whether anything was done to the file."""
         return self.provenance is not None or bool(self.mechanism.factors)
+
+    @property
+    def thinned(self) -> bool:
+        """Whether some of the original records are not released."""
+        return self.kept is not None or len(self.released) < len(self.original)
 
     @property
     def left_out(self) -> float:
@@ -164,7 +179,7 @@ class Release(InWords):
 
     def summary(self) -> str:
         """Return a short account that names no record."""
-        records, changed = len(self.released), int(self.changed.sum())
+        records, changed = len(self.released), self.changed_records
         moved = (self.truth.codes != self.released.codes).any(axis=0)
         keys = ", ".join(np.array(self.original.space.names)[moved])
         left_out = len(self.original) - records
@@ -188,7 +203,7 @@ class Release(InWords):
         """Yield the keys, the records that each step changed, and the sizes of cells."""
         yield facts(("keys (categories)", self.original.space.in_words))
         if self.changed_by_step:
-            of = len(self.original) if self.kept is None else 0  # the same for all steps
+            of = 0 if self.thinned else len(self.original)  # the same for all steps
             rows = tuple(
                 (step, f"{number:,}" + (f" ({number / of:.1%})" if of else ""))
                 for step, number in self.changed_by_step
@@ -206,8 +221,20 @@ class Release(InWords):
         >>> mm.Swap("lad", rate=0.2).apply(sample, rng=2010).changed_by_key
         {'lad': 0.2, 'sex': 0.0}
         """
-        shares = (self.truth.codes != self.released.codes).mean(axis=0).tolist()
+        moved = self.truth.codes != self.released.codes
+        shares = [self.truth.share(column) for column in moved.T]
         return dict(zip(self.original.space.names, shares, strict=True))
+
+    def keys_hash(self) -> str:
+        """Return a hash of the released keys, whatever file they are in.
+
+        Of records with ids it is one of the counts of changed keys, so that every engine and order
+        has the same, whichever other keys were read.
+        """
+        named = self.released.at_source is not None or self.released.ids is not None
+        if not named or not self.altered_keys:
+            return self.released.key_hash()
+        return self.released.project(sorted(self.altered_keys)).key_hash(in_order=False)
 
     @property
     def frame_kind(self) -> FrameKind:
@@ -249,7 +276,10 @@ class Release(InWords):
         names = self.original.space.chosen(names)
         truth = self.truth.project(names)
         known = tuple(step for step in self.recodes if set(step.altered_keys) <= set(names))
-        seen = self.mechanism.marginal(names, true=self.truth.codes, weights=self.truth.weights)
+        true = self.truth
+        seen = self.mechanism.marginal(
+            names, true=true.codes, weights=true.amounts, times=true.times
+        )
         return Release(
             self.original.project(names),
             truth.with_codes(self.released.project(names).codes),
@@ -274,110 +304,3 @@ def check_release(data: object) -> None:
     """Refuse what is not a release."""
     if not isinstance(data, Release):
         raise InputError(f"Give a release, not a {type(data).__name__}.")
-
-
-def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None) -> Release:
-    """Return the release of a file to which some steps were applied, in order.
-
-    Each step draws from random streams of its own, named by its label, so that adding or
-    reordering steps changes no other step's draws. Keep the release confidential: it holds the
-    original and the seed.
-
-    >>> import polars as pl, maskmeter as mm
-    >>> people = pl.DataFrame({"lad": ["a", "b"] * 50, "sex": ["f"] * 50 + ["m"] * 50})
-    >>> sample = mm.read(people, keys=["lad", "sex"], fraction=0.1)
-    >>> release = mm.protect(sample, [mm.Swap("lad", rate=0.2, within=("sex",))], rng=2010)
-    >>> int(release.changed.sum())
-    20
-    """
-    check_microdata(data)
-    steps = _checked_steps(steps)
-    seed = seed_of(rng)
-    current, truth, kept = data, data, np.arange(len(data))
-    recodes, rare = tuple[Step, ...](), tuple[RareRecords, ...]()
-    mechanism, groups = Mechanism(data.space), dict[str, Integers]()
-    reported: list[Rate] = []
-    cautions: list[Caution] = []
-    changed: list[tuple[str, int]] = []
-    for step in steps:
-        done = _performed(step, current, truth, mechanism, seed)
-        changed.append((step.label, _changed(current, done)))
-        # A recode leaves the earlier matrices as they are: they touch other keys.
-        mechanism = mechanism.on(done.data.space) if done.data.space != truth.space else mechanism
-        if done.rows is not None:  # who was left out is not known: margins hold no longer
-            mechanism = mechanism.without_margins()
-        if done.mechanism is not None:
-            mechanism = mechanism.then(done.mechanism)
-        current, truth = done.data, done.truth
-        groups |= _after(groups, done.groups)
-        recodes += (step,) if done.groups else ()
-        rare += () if done.rare is None else (done.rare,)
-        kept = kept if done.rows is None else kept[done.rows]
-        reported += done.rates
-        cautions += done.cautions
-    warn(cautions)
-    return Release(
-        data,
-        current,
-        mechanism,
-        Provenance(steps, seed, data.fingerprint(), _versions()),
-        tuple(reported),
-        tuple(cautions),
-        tuple(changed),
-        truth,
-        groups,
-        None if len(kept) == len(data) else kept,
-        recodes,
-        rare,
-    )
-
-
-def _after(before: Mapping[str, Integers], groups: Mapping[str, Integers]) -> dict[str, Integers]:
-    """Return the group of each original category of keys that were recoded, some of them again."""
-    return {
-        name: group[before[name]] if name in before else group for name, group in groups.items()
-    }
-
-
-def _performed(
-    step: Step, current: Microdata, truth: Microdata, mechanism: Mechanism, seed: int
-) -> Perturbed:
-    """Return a file after one more step, which must not recode what earlier ones depend on."""
-    done = step.perturb(current, truth, seed=seed)
-    if done.data.space != current.space:
-        needed = {c for factor in mechanism.factors for c in factor.needed}
-        taken = {current.space.names[c] for c in needed} & set(step.altered_keys)
-        if taken:
-            raise PerturbationError(
-                f"{taken.pop()!r} is recoded after a step that changes it or depends on it. Recode"
-                " first."
-            )
-    return done
-
-
-def _changed(before: Microdata, done: Perturbed) -> int:
-    """Return how many records a step moved or left out; a recode changes none."""
-    if done.rows is not None:
-        return len(before) - len(done.rows)
-    if done.data.space != before.space:
-        return 0
-    return int((done.data.codes != before.codes).any(axis=1).sum())
-
-
-def _checked_steps(given: Sequence[Step]) -> tuple[Step, ...]:
-    steps = tuple(given) if isinstance(given, list | tuple) else ()
-    if not steps or not all(isinstance(step, Step) for step in steps):
-        raise PerturbationError("Give a list of steps, such as [mm.Swap(...), mm.Pram(...)].")
-    labels = [step.label for step in steps]
-    if len(set(labels)) < len(labels):
-        repeated = next(label for label in labels if labels.count(label) > 1)
-        raise PerturbationError(
-            f"Two steps are labelled {repeated!r} and would use the same random numbers."
-            " Give each step its own label=."
-        )
-    return steps
-
-
-def _versions() -> tuple[tuple[str, str], ...]:
-    packages = ("maskmeter", "numpy", "polars", "narwhals")
-    return (("python", platform.python_version()), *((name, version(name)) for name in packages))

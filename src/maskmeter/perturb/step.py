@@ -82,7 +82,8 @@ class Perturbed:
     `data` has other codes, coarser keys or fewer records than before. `truth` are the true values
     of the same records and keys. `mechanism` is None where nobody is misclassified. `groups` has
     the new code of each old one for keys that were recoded. `rows` are the records that were kept,
-    None for all. `rare` says for whom a key was redrawn.
+    None for all. `rare` says for whom a key was redrawn. `moved` is how many records have other
+    codes than before, where the rows of `data` do not tell.
     """
 
     data: Microdata
@@ -93,6 +94,7 @@ class Perturbed:
     groups: dict[str, Integers] = field(default_factory=dict)
     rows: Integers | None = None
     rare: RareRecords | None = None
+    moved: int | None = None
 
 
 class Step(ABC):
@@ -115,6 +117,10 @@ class Step(ABC):
     @abstractmethod
     def perturb(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
         """Return the file after the step; `truth` are the true values of its records."""
+
+    @abstractmethod
+    def perturb_at_source(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
+        """Return the same of records that stay in an engine: the same release, record for record."""
 
     @abstractmethod
     def describe(self, share: str) -> str:
@@ -237,7 +243,7 @@ class Strata:
         keys = (*by.keys, *(name for name in within if name not in by.keys))
         columns = [space.index(name) for name in keys]
         if not keys:
-            one = np.zeros(len(data), dtype=np.int64)
+            one = np.zeros(len(data.codes), dtype=np.int64)
             empty = np.zeros((1, 0), dtype=space.code_type)
             return cls((), empty, one[:1], one, values, one[:1], ["all records"], space)
         own = space.project(keys)

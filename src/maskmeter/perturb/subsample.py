@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from maskmeter.checks import check_fraction
+from maskmeter.data.at_source import AtSource
 from maskmeter.data.microdata import Microdata
-from maskmeter.data.recoding import subsampled_records
+from maskmeter.data.recoding import subsampled_records, thinned_records
+from maskmeter.data.recounting import parts_at_source, recounted
 from maskmeter.data.varying import By
 from maskmeter.errors import InputError, PerturbationError
+from maskmeter.perturb.changes import Thinned
 from maskmeter.perturb.entries import StepEntries
-from maskmeter.perturb.release import Release, protect
+from maskmeter.perturb.protecting import protect
+from maskmeter.perturb.release import Release
 from maskmeter.perturb.step import Perturbed, Rate, Step, as_label
-from maskmeter.streams import RandomSource, uniforms
+from maskmeter.streams import RandomSource, uniforms_of
 
 _LEAST = 0.01  # of the records, which a search leaves in the file
 
@@ -109,15 +113,35 @@ class Subsample(Step):
 
     def perturb(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
         """Return the records that are kept; nobody is misclassified."""
-        words = uniforms(seed, self.label, start=0, stop=len(data))
-        rows = np.flatnonzero(words < self.fraction)
-        if not len(rows):
+        rows = np.flatnonzero(uniforms_of(seed, self.label, data.numbers) < self.fraction)
+        rates = self._rates(len(rows), len(data))
+        kept = subsampled_records(data, rows, self.fraction)
+        true = kept if truth is data else subsampled_records(truth, rows, self.fraction)
+        return Perturbed(kept, true, rates=rates, rows=rows)
+
+    def perturb_at_source(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
+        """Return the same of records that stay in an engine."""
+        engine, at = parts_at_source(data)
+        at.check_ids(engine)
+        found = recounted(data, truth, Thinned(self.fraction, seed, self.label))
+        rates = self._rates(len(found.after), len(data))
+        kept, true = (
+            replace(thinned_records(one, self.fraction), at_source=_thinner(one, self.fraction))
+            for one in (found.after, found.truth)
+        )
+        return Perturbed(kept, true, rates=rates)
+
+    def _rates(self, kept: int, records: int) -> tuple[Rate, ...]:
+        """Return how many records were to be left out, and were; some must be kept."""
+        if not kept:
             raise PerturbationError(
                 f"{self.label!r} keeps none of the records. Use a larger fraction."
             )
-        left_out = 1 - len(rows) / len(data)
         asked = 1 - self.fraction
-        rate = Rate(self.label, "all records", len(data), asked, asked, left_out)
-        kept = subsampled_records(data, rows, self.fraction)
-        true = kept if truth is data else subsampled_records(truth, rows, self.fraction)
-        return Perturbed(kept, true, rates=(rate,), rows=rows)
+        return (Rate(self.label, "all records", records, asked, asked, 1 - kept / records),)
+
+
+def _thinner(data: Microdata, fraction: float) -> AtSource | None:
+    """Return how records are found in an engine, of which a share is kept."""
+    at = data.at_source
+    return None if at is None else replace(at, shares=(*at.shares, fraction))

@@ -17,6 +17,7 @@ from maskmeter.errors import Caution, PerturbationError, RateWarning
 from maskmeter.mechanism import Matrix, Misclassification
 from maskmeter.mechanism.factor import Crossed
 from maskmeter.perturb import matrices
+from maskmeter.perturb.changes import exchanged
 from maskmeter.perturb.entries import (
     StepEntries,
     Varying,
@@ -27,7 +28,8 @@ from maskmeter.perturb.entries import (
     varying_entry,
 )
 from maskmeter.perturb.pairing import pair
-from maskmeter.perturb.release import Release, protect
+from maskmeter.perturb.protecting import protect
+from maskmeter.perturb.release import Release
 from maskmeter.perturb.step import (
     Perturbed,
     Rate,
@@ -41,7 +43,7 @@ from maskmeter.perturb.step import (
     check_size,
 )
 from maskmeter.plurals import counted
-from maskmeter.streams import RandomSource, generator, uniforms
+from maskmeter.streams import RandomSource, generator, uniforms_of
 from maskmeter.types import Array, Integers
 
 Description = Literal["balanced", "nominal", "realised"]
@@ -190,8 +192,9 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         _check_possible(counts, rates, strata, title=" x ".join(self.key))
         moved = _pairable(_rounded(counts, rates, rng=generator(seed, f"{self.label}/round")))
         cautions = _shortfall(counts * rates[:, None], moved, self.description)
-        lot = uniforms(seed, f"{self.label}/choose", start=0, stop=len(data))
-        chosen = _lowest(lot, group, moved.ravel())
+        order = data.in_order(np.arange(len(data)))
+        lot = uniforms_of(seed, f"{self.label}/choose", data.numbers)
+        chosen = order[_lowest(lot[order], group[order], moved.ravel())]
         mixing = generator(seed, f"{self.label}/pair")
         pairs = chosen[pair(true[chosen], strata.of_record[chosen], rng=mixing)]
         codes = np.array(data.codes, order="F")
@@ -219,6 +222,10 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         moved_to = data.with_codes(codes)
         mechanism = Misclassification({self.key: strata.declare(matrices)}).on(moved_to)
         return Perturbed(moved_to, truth, mechanism.fitted_to_counts(), done, cautions)
+
+    def perturb_at_source(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
+        """Return the same of records that stay in an engine, whose codes are collected."""
+        return exchanged(self, data, truth, seed=seed)
 
     def _described(self, counts: Integers, rate: float, moved: Integers, moves: Integers) -> Array:
         """Return the matrix that describes the swap of one stratum."""

@@ -1,7 +1,7 @@
 """Plan files: what is to be assessed, protected, compared and reported, as TOML."""
 
-from maskmeter.plan.job import Task, read_task
+from maskmeter.plan.job import Task, Where, read_task, read_to_protect
 from maskmeter.plan.reading import PlanFile, read_plan
 from maskmeter.plan.schema import Plan
 
-__all__ = ["Plan", "PlanFile", "Task", "read_plan", "read_task"]
+__all__ = ["Plan", "PlanFile", "Task", "Where", "read_plan", "read_task", "read_to_protect"]

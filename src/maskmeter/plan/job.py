@@ -6,9 +6,12 @@ import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from maskmeter.data.bands import MANY
+from maskmeter.data.engines.files import PARQUET, EngineName, files_of, names_several
 from maskmeter.data.households import HouseholdTable, count_households
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.reading import read
@@ -25,12 +28,12 @@ from maskmeter.errors import (
 from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.mechanism import Misclassification
 from maskmeter.perturb import Release
-from maskmeter.perturb.entries import Varying, matrix_of, varying, varying_entry
+from maskmeter.perturb.entries import StepEntries, Varying, matrix_of, varying, varying_entry
 from maskmeter.perturb.methods import step_of
 from maskmeter.perturb.step import Step
 from maskmeter.plan.reading import PlanFile
 from maskmeter.plan.recorded import recorded_space
-from maskmeter.plan.schema import Data, Plan
+from maskmeter.plan.schema import Data, LossPlan, Plan
 from maskmeter.plurals import counted
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import View, views
@@ -190,7 +193,43 @@ def plan_of_release(
     )
 
 
-def read_task(file: PlanFile, source: Path) -> Task:
+class Where(NamedTuple):
+    """Where the rows of files are worked on, if not in memory: an engine, and a cluster's address."""
+
+    engine: EngineName | None = None
+    master: str | None = None
+
+    def of(self, source: Path) -> dict[str, Any]:
+        """Return what `mm.read` and `mm.count` take; only Parquet can be elsewhere than in Polars."""
+        elsewhere = self.engine is not None and files_of(source)[0].suffix.lower() in PARQUET
+        return self._asdict() if elsewhere or self.engine == "polars" else {}
+
+    def holds(self, source: Path) -> bool:
+        """Return True when the records of a file, or of several, are not read into memory."""
+        return self.engine is not None or names_several(source)
+
+
+def read_to_protect(file: PlanFile, source: Path, where: Where) -> Task:
+    """Return a plan that is only to protect a file: of an engine, what its steps need is counted."""
+    data, steps = file.plan.data, file.plan.step
+    varying = data.fraction.keys_used() if isinstance(data.fraction, Varying) else ()
+    needed = list(dict.fromkeys([*(key for step in steps for key in step.keys_used()), *varying]))
+    sampled = data.fraction is not None or data.weights is not None
+    if not where.holds(source) or not needed or not sampled or any(map(_needs_all, steps)):
+        return read_task(file, source, where)
+    _checked_keys(file, source)
+    bands = {name: cut for name, cut in data.bands.items() if name in needed}
+    less = msgspec.structs.replace(data, keys=needed, read=[], bands=bands, population=None)
+    plan = msgspec.structs.replace(file.plan, data=less, scenario={}, loss=LossPlan(), error=[])
+    read = read_task(replace(file, plan=plan), source, where)
+    return replace(read, file=file)
+
+
+def _needs_all(step: StepEntries) -> bool:
+    return step.needs_every_key
+
+
+def read_task(file: PlanFile, source: Path, where: Where = Where()) -> Task:  # noqa: B008 - it is frozen
     """Return a plan with the file, the population and the errors it names, all read."""
     plan, data = file.plan, file.plan.data
     keys = _checked_keys(file, source)
@@ -203,14 +242,16 @@ def read_task(file: PlanFile, source: Path) -> Task:
     if data.population is not None:
         counted = file.folder / data.population
         population = file.blame(
-            ("data", "population"), lambda: count(counted, keys=keys, **reading)
+            ("data", "population"),
+            lambda: count(counted, keys=keys, **reading, **where.of(counted)),
         )
         households = file.blame(
             ("data", "population"), lambda: _households(counted, keys, data.household, reading)
         )
     reading |= dialect
     space = recorded_space(file, source, population.space, reading) if population else keys
-    sample = _read(file, source, space, reading)
+    also = [name for pair in plan.loss.tables for name in pair]
+    sample = _read(file, source, space, reading | where._asdict() | {"also": also})
     if isinstance(data.fraction, Varying):
         sample = file.blame(("data", "fraction"), lambda: _sampled(sample, data.fraction))
     elif data.fraction is None and data.weights is None:
@@ -262,7 +303,9 @@ def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> M
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ManyCategoriesWarning)
         try:
-            sample = read(source, keys=keys, weights=data.weights, fraction=fraction, **reading)
+            sample = read(
+                source, keys, weights=data.weights, fraction=fraction, id=data.id, **reading
+            )
         except ColumnNotFoundError as error:
             raise file.named(error.name, error) from None
     for one in caught:
@@ -327,7 +370,7 @@ def _share(sample: Microdata, population: KeyTable | None) -> float:
 def _check_share(sample: Microdata, population: KeyTable) -> None:
     """Warn when the fraction or weights disagree with the size of the population."""
     told = len(sample) / population.total
-    given = float(len(sample) / (1 / sample.inclusion(sample.codes)).sum())
+    given = len(sample) / sample.expected_population
     if not 1 / _OFF < given / told < _OFF:
         warnings.warn(
             f"The file holds {told:.3g} of the population's units, but the fraction or the weights"

@@ -19,6 +19,7 @@ class Data(Entries, frozen=True):
     weights: str | None = None
     population: str | None = None
     household: str | None = None
+    id: str | None = None
     model: ModelName = DEFAULT_MODEL
     missing: Literal["refuse", "category"] = "refuse"
     bands: dict[str, list[float]] = {}

@@ -140,7 +140,7 @@ def _sampling(model: FileModel) -> Iterator[Caution]:
             " estimates are already in the file. Use mm.exact_risk with population counts if you can."
         )
         yield Caution(LargeFractionWarning, text)
-    small = 0 if data.weights is None else int((data.weights < 1).sum())
+    small = 0 if data.weights is None else data.records_in(data.weights < 1)
     if small:
         text = (
             f"{small:,} of {counted(len(data), 'weight')} {plural(small, 'is', 'are')} below 1, but a record"

@@ -106,12 +106,12 @@ def check_method(sight: Sight, method: Method, intruder: Intruder = EXACT_MATCH)
             'Method "expected" needs the true keys of the sample, which are unknown when it was'
             ' recorded with error. Use method="em" or method="paper".'
         )
-    codes = sight.released.codes
+    released, codes = sight.released, sight.released.codes
     for factor in sight.mechanism.factors:
         reached = factor.P.sum(axis=1)[factor.stratum(codes), factor.code(codes)]
         if (reached == 0).any():
             raise MatrixError(
-                f"{(lost := int((reached == 0).sum())):,} of {counted(len(codes), 'record')}"
+                f"{(lost := released.records_in(reached == 0)):,} of {counted(len(released), 'record')}"
                 f" {plural(lost, 'has', 'have')} a value of {factor.name!r} that the misclassification"
                 " rules out. Give the misclassification that made this file."
             )

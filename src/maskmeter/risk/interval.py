@@ -23,8 +23,9 @@ from maskmeter.loglinear.expectations import (
     expected_inverse,
     expected_inverse_square,
 )
-from maskmeter.loglinear.fit import places_in, restricted
+from maskmeter.loglinear.fit import restricted
 from maskmeter.loglinear.observed import margin_of
+from maskmeter.loglinear.scaling import margin_places
 from maskmeter.loglinear.search import search_models
 from maskmeter.loglinear.terms import Term
 from maskmeter.streams import generator
@@ -158,7 +159,7 @@ def _projected(sums: Array, mu: Array, keys: Term, terms: tuple[Term, ...]) -> f
         return whole
     at = np.nonzero(mu)
     rest, weight = mean[at], mu[at]
-    places = [places_in(term, keys, at, mu.shape) for term in terms]
+    places = [margin_places(tuple(map(keys.index, term)), at, mu.shape) for term in terms]
     margins = [(place, np.bincount(place, weights=weight)) for place in places]
     left = whole
     for _ in range(_MOST_SWEEPS):  # backfitting
@@ -224,7 +225,8 @@ def drawn_sample(
         fraction = data.fraction if data.fraction is not None else float(data.inclusion(codes)[0])
         return Microdata(space, codes, fraction=fraction)
     own = (np.asarray(data.weights) - 1).clip(0) / _unsampled_each(model, data.codes)
-    rest = _unsampled_each(model, codes) * (weights or rng).choice(own, len(codes))
+    shares = None if data.times is None else data.times / len(data)
+    rest = _unsampled_each(model, codes) * (weights or rng).choice(own, len(codes), p=shares)
     return Microdata(space, codes, weights=1 + rest)
 
 

@@ -122,7 +122,7 @@ def _shared(uniques: Uniques, intruder: Intruder) -> float:
     records, and at most 1/m.
     """
     sight = uniques.sight
-    table = KeyTable.of(sight.released.space, sight.released.codes)
+    table = KeyTable.of(sight.released.space, sight.released.codes, counts=sight.released.times)
     several = table.counts > 1
     if not several.any():
         return 0.0
@@ -178,7 +178,8 @@ def correctly_classified(uniques: Uniques) -> Risk:
 def in_sample(sight: Sight, formula: InSampleFormula) -> Risk:
     """Return the risk from an intruder who knows that the target is in the sample."""
     recorded = sight.recorded
-    uniques = Uniques(sight, KeyTable.of(recorded.space, recorded.codes))
+    counts = KeyTable.of(recorded.space, recorded.codes, counts=recorded.times)
+    uniques = Uniques(sight, counts)
     own, stay = uniques.own, uniques.stay
     if formula == "2.2":
         values = formulas.in_sample_match_probability(

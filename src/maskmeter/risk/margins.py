@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskmeter.data.keys import CellNumbers, Codes
+from maskmeter.data.microdata import Microdata
 from maskmeter.data.table import KeyTable
 from maskmeter.errors import Caution, UnusedMarginWarning
 from maskmeter.mechanism import Factor, Mechanism
@@ -161,7 +162,7 @@ class ExchangedPopulation:
 
     @classmethod
     def of(
-        cls, mechanism: Mechanism, population: KeyTable, released: Codes, odds: Array
+        cls, mechanism: Mechanism, population: KeyTable, released: Microdata, odds: Array
     ) -> ExchangedPopulation | None:
         """Return it for the records of a file; None where no margin is known.
 
@@ -170,8 +171,10 @@ class ExchangedPopulation:
         factor = known_margin(mechanism)
         if factor is None or factor.margin is None:
             return None
-        records = released[factor.exchanged[factor.stratum(released)]]
-        rows, times = np.unique(mechanism.untouched_number(records), return_counts=True)
+        inside = factor.exchanged[factor.stratum(released.codes)]
+        numbers = mechanism.untouched_number(released.codes[inside])
+        rows, place = np.unique(numbers, return_inverse=True)
+        times = released.tally(place, rows=inside)
         there = mechanism.untouched_number(population.codes)
         row = np.minimum(np.searchsorted(rows, there), len(rows) - 1)
         held = rows[row] == there

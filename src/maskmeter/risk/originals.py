@@ -10,6 +10,7 @@ from math import sqrt
 import numpy as np
 
 from maskmeter.data.keys import Codes, KeySpace
+from maskmeter.data.microdata import Microdata
 from maskmeter.loglinear import LogLinear, OneModel, ShrunkLogLinear
 from maskmeter.loglinear.means import FittedMeans
 from maskmeter.loglinear.observed import Counted
@@ -40,13 +41,13 @@ def unmixed(model: ShrunkLogLinear, mechanism: Mechanism) -> ShrunkLogLinear:
     Not EM: counts that a model has traced back look like the model, so that terms would be shrunk
     away which the file does show.
     """
-    table, codes = model.observed, model.data.codes
+    table, data = model.observed, model.data
     rest = table.unsampled
     return ShrunkLogLinear.fitted(
         model.data,
         table,
-        sampled=TrueMargins(table, mechanism, codes),
-        unsampled=None if rest is None else TrueMargins(rest, mechanism, codes),
+        sampled=TrueMargins(table, mechanism, data),
+        unsampled=None if rest is None else TrueMargins(rest, mechanism, data),
     )
 
 
@@ -61,7 +62,7 @@ class TrueMargins:
 
     released: Counted
     mechanism: Mechanism
-    codes: Codes  # of the records, over whose other keys a matrix is averaged
+    data: Microdata  # over whose other keys a matrix is averaged
 
     @property
     def space(self) -> KeySpace:
@@ -96,7 +97,8 @@ class TrueMargins:
         names = [self.space.names[key] for key in keys]
         if not set(names) & set(self.mechanism.touched) or not self.total:
             return released, scale
-        mechanism = self.mechanism.marginal(names, true=self.codes)
+        records = self.data
+        mechanism = self.mechanism.marginal(names, true=records.codes, times=records.times)
         grid = Grid.of(mechanism, np.indices(released.shape).reshape(len(keys), -1).T)
         table = grid.fill(grid.cells, released.ravel())
         units = np.maximum(grid.at(grid.trace_inverse(table)), 0.0).reshape(released.shape)

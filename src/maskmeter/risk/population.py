@@ -115,8 +115,7 @@ class Uniques:
         odds, sources = np.ones(len(self.counts)), self.meant.sources
         if sources is not None:
             odds = sources / np.maximum(1 - sources, _TINY)
-        released = self.sight.released.codes
-        return ExchangedPopulation.of(self.mechanism, self.counts, released, odds)
+        return ExchangedPopulation.of(self.mechanism, self.counts, self.sight.released, odds)
 
     def realised(self, rng: RandomSource) -> Array:
         """Return the released counts of one misclassified population.
@@ -217,6 +216,6 @@ def _nobody_has(name: str, lost: int, seen: int, *, errors: bool) -> CategoryErr
 def unsampled(population: KeyTable, sample: Microdata) -> NDArray[np.int64]:
     """Return the units of each population cell that are not in the sample, negative if too few."""
     place, there = population.find(sample.codes)
-    rest = population.counts - np.bincount(place[there], minlength=len(population))
+    rest = population.counts - sample.tally(place[there], len(population), rows=there)
     lost = len(np.unique(population.space.number(sample.codes[~there])))
     return np.append(rest, -np.ones(lost, dtype=np.int64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.errors import InputError
 from maskmeter.loglinear import OneModel
 from maskmeter.loglinear.expectations import expected_inverse_of
+from maskmeter.loglinear.marginal import MarginalModel
 from maskmeter.loglinear.observed import Observed
 from maskmeter.mechanism import Grid
 from maskmeter.mechanism.grid import LARGEST_GRID
@@ -38,6 +39,7 @@ from maskmeter.risk.told_counts import told_by_model
 from maskmeter.types import Array, Integers
 
 Method = Literal["expected", "paper", "em"]
+SomeModel: TypeAlias = OneModel | MarginalModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class ReleasedCells:
     sight: Sight
     method: Method
     sampled_by: InclusionBy = "true"
-    _kept: dict[tuple[int, float], tuple[OneModel, CellRisk]] = field(
+    _kept: dict[tuple[int, float], tuple[SomeModel, CellRisk]] = field(
         default_factory=dict, init=False, repr=False
     )
     _originals: dict[tuple[int, float], tuple[OneModel, OneModel, bool]] = field(
@@ -86,7 +88,7 @@ class ReleasedCells:
         """The file whose counts the model describes."""
         return fitted_file(self.sight, self.method)
 
-    def risk(self, model: OneModel, phi: float, intruder: Intruder) -> CellRisk:
+    def risk(self, model: SomeModel, phi: float, intruder: Intruder) -> CellRisk:
         """Return the risk of every occupied released cell under one model, worked out once.
 
         That from an informed intruder brings that of exact matching with it.
@@ -108,7 +110,7 @@ class ReleasedCells:
         informed = np.maximum(exact, np.minimum(found.informed, most))
         return replace(found, exact_match=exact, informed=informed)
 
-    def _risk(self, model: OneModel, phi: float, *, informed: bool) -> CellRisk:
+    def _risk(self, model: SomeModel, phi: float, *, informed: bool) -> CellRisk:
         codes, mechanism = self.table.codes, self.sight.mechanism
         if self.method == "paper" or not mechanism.factors:
             count, (lam, pi) = self.table.records.astype(np.float64), model.at(codes)
@@ -117,6 +119,8 @@ class ReleasedCells:
             return CellRisk(stay * inverse, stay * inverse)
         if self.method == "expected":
             return self._given_sample(self._sources(model), phi, informed=informed)
+        if isinstance(model, MarginalModel):
+            raise TypeError("True counts are traced back with a model that was fitted.")
         return self._given_release(model, phi, informed=informed)
 
     def _blocks(self, sources: Sources, phi: float) -> Iterator[tuple[Integers, Cells, Places]]:
@@ -201,7 +205,7 @@ class ReleasedCells:
         same = (sight.recorded.codes == sight.released.codes).all(axis=1)
         return float(1 - same[sight.uniques].mean())
 
-    def _sources(self, model: OneModel) -> Sources:
+    def _sources(self, model: SomeModel) -> Sources:
         """Return the true cells behind the released ones, with counts of the fitted file."""
         grid, codes = self.grid, self._grid_codes
         lam, pi = model.at(codes)

@@ -129,9 +129,9 @@ class Risk(InWords):
     @property
     def by_record(self) -> NDArray[np.float64]:
         """Risk of every record in file order, NaN where it is not a sample unique."""
-        risk = np.full(len(self.data), np.nan)
+        risk = np.full(len(self.data.codes), np.nan)
         risk[self.records] = self.by_unique
-        return risk
+        return risk if self.data.held is None else self.data.of_records(risk)
 
     def least_of(self, homes: Homes) -> NDArray[np.float64]:
         """Return how often each unique household is matched correctly, at least.
@@ -186,7 +186,8 @@ class Risk(InWords):
     def to_frame(self) -> Any:
         """Return a row per sample unique: `record` (row number), released key values, `risk`.
 
-        After a subsample `record` is the row of the released file. The frame is of the user's kind.
+        Of records that stay in an engine `record` is the id. After a subsample it is the row of the
+        released file. The frame is of the user's kind.
         In pandas its index is that of these very records, so that
         `people.loc[risk.to_frame().index]` are the same people.
         """
@@ -195,7 +196,8 @@ class Risk(InWords):
             raise InputError(
                 f"The result has a column {taken.pop()!r} of its own. Rename the key of that name."
             )
-        before, after = {"record": self.records}, {"risk": self.by_unique}
+        before = {"record": self.data.record_names(self.records)}
+        after = {"risk": self.by_unique}
         return self.data.rows_to_frame(self.records, before=before, after=after)
 
     def distribution(self) -> Any:
@@ -277,7 +279,7 @@ class EstimatedRisk(Risk):
     @property
     def by_record(self) -> NDArray[np.float64]:
         """Risk of every record in file order, also of those that share their cell with others."""
-        return self.every
+        return self.every if self.data.held is None else self.data.of_records(self.every)
 
     @cached_property
     def largest(self) -> float:

@@ -41,12 +41,10 @@ class Sight:
         """The true keys of the records; None when they were recorded with error."""
         return None if self.with_error else self.recorded
 
-    @cached_property
+    @property
     def uniques(self) -> NDArray[np.int64]:
         """Rows of the records that are alone in their released cell."""
-        numbers = self.released.space.number(self.released.codes)
-        _, row, times = np.unique(numbers, return_index=True, return_counts=True)
-        return np.sort(row[times == 1])
+        return self.released.unique_rows
 
     @cached_property
     def cells(self) -> Codes:
@@ -69,9 +67,9 @@ class Sight:
         uneven = []
         for name in self.mechanism.touched:
             codes = recorded.codes[:, recorded.space.index(name)]
-            number = np.bincount(codes)
+            number = recorded.tally(codes)
             held = number >= _ENOUGH
-            mean = np.bincount(codes, recorded.weights)[held] / number[held]
+            mean = np.bincount(codes, recorded.amounts)[held] / number[held]
             if len(mean) > 1 and mean.max() > _UNEVEN * mean.min():
                 uneven.append(name)
         return uneven

@@ -21,7 +21,7 @@ from maskmeter.data.varying import By
 from maskmeter.loglinear.population import Population
 from maskmeter.mechanism import Factor, Inclusion, Mechanism
 from maskmeter.risk.formulas import ratio
-from maskmeter.types import Array
+from maskmeter.types import Array, Integers
 
 _LARGEST = 1 << 20  # cells of a fitted margin that is looked at
 _MOST, _HALVINGS = 1e6, 60  # of phi, and steps to find it
@@ -92,7 +92,7 @@ def gamma_mean(counts: Array, means: Array, phi: float) -> Array:
     return means * (1 + phi * counts) / (1 + phi * means)
 
 
-def by_category(factor: Factor, codes: Codes, units: Array | None = None) -> Array:
+def by_category(factor: Factor, codes: Codes, units: Array | Integers | None = None) -> Array:
     """Return how many units there are by stratum and category of a factor, rows of one if not given."""
     place = factor.stratum(codes) * factor.size + factor.code(codes)
     shape = (len(factor.P), factor.size)
@@ -101,7 +101,7 @@ def by_category(factor: Factor, codes: Codes, units: Array | None = None) -> Arr
 
 
 def told_by_population(
-    mechanism: Mechanism, population: KeyTable, pi: Array, *, sampled: Codes
+    mechanism: Mechanism, population: KeyTable, pi: Array, *, sample: Microdata
 ) -> ToldCounts:
     """Return what the counts of a sample tell beside those of the population; `pi` is by its cells.
 
@@ -109,7 +109,7 @@ def told_by_population(
     """
     factors = _told(mechanism)
     units = population.counts.astype(np.float64)
-    counted = [by_category(one, sampled) for one in factors]
+    counted = [by_category(one, sample.codes, sample.times) for one in factors]
     scale = [np.ones_like(one) for one in counted]
     for _ in range(_SWEEPS if len(factors) > 1 else 1):
         for at, factor in enumerate(factors):
@@ -137,7 +137,8 @@ def told_by_model(mechanism: Mechanism, model: Population, sample: Microdata) ->
         codes = np.zeros((prod(sizes), len(sample.space.keys)), dtype=np.int64)
         codes[:, keys] = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1)
         people, pi = model.margin(keys, codes)
-        sampled, expected = by_category(factor, sample.codes), by_category(factor, codes, people)
+        sampled = by_category(factor, sample.codes, sample.times)
+        expected = by_category(factor, codes, people)
         meant = by_category(factor, codes, people * pi)
         mean = np.where(expected > 0, ratio(meant, expected), 1.0)
         moved = gamma_mean(sampled, meant, dispersion(sampled, meant))
@@ -161,7 +162,7 @@ def given_counts(
     pi = inclusion.sources
     if pi is None:
         pi = sample.inclusion(population.codes, space=population.space)
-    told = told_by_population(mechanism, population, pi, sampled=sample.codes)
+    told = told_by_population(mechanism, population, pi, sample=sample)
     targets = told.given(cells, inclusion.targets)
     return Inclusion(targets, told.given(population.codes, pi))
 

@@ -102,7 +102,9 @@ class View:
             return whole
         counts = self._all_counts if self.errors is not None else None
         if counts is None:
-            return whole.marginal(self.keys, true=truth.codes, weights=truth.weights)
+            return whole.marginal(
+                self.keys, true=truth.codes, weights=truth.amounts, times=truth.times
+            )
         return whole.marginal(self.keys, true=counts.codes, times=counts.counts.astype(np.float64))
 
     @property
@@ -113,7 +115,7 @@ class View:
         if not release.groups:
             return errors
         counts = None if self.counts is None else _held_by(self.counts, original.space)
-        true, weights = original.codes, original.weights
+        true, weights = original.codes, original.amounts
         if counts is not None:
             true, weights = counts.codes, counts.counts.astype(np.float64)
         return errors.coarsened(release.truth.space, release.groups, true=true, weights=weights)
@@ -136,7 +138,8 @@ class View:
         elif whole:
             released = release.released
         else:
-            released = recorded.with_codes(release.released.project(self.keys).codes)
+            moved = release.released.project(self.keys)
+            released = replace(recorded.with_codes(moved.codes), held=moved.held)
         original = release.original
         before = recorded if release.truth is original else original.project(self.keys)
         exchanged = whole and any(one.exchanged for one in release.rare)

@@ -91,12 +91,13 @@ class Point:
     def of(cls, label: str, trials: Sequence[Trial]) -> Point:
         """Return the place of a candidate that was tried some times."""
         loss = np.array([trial.loss for trial in trials])
+        releases = [trial.release for trial in trials]
         matched, informed = (
             [trial.risk(intruder) for trial in trials] for intruder in (EXACT_MATCH, INFORMED)
         )
         return cls(
             label,
-            changed=float(np.mean([trial.release.changed.mean() for trial in trials])),
+            changed=float(np.mean([one.truth.share(one.changed) for one in releases])),
             left_out=float(np.mean([trial.release.left_out for trial in trials])),
             **_figures(matched, "risk", ""),
             **_figures(informed, "informed", "informed_"),
@@ -146,6 +147,7 @@ class Assessor:
     ) -> Assessor:
         """Return it after the checks; `perturbed` are the keys that some candidate changes."""
         check_choice(measure, Measure, name="measure")
+        sample.check_held("Comparing releases")
         tables = loss_tables(loss, sample, perturbed, associations=associations, carried=carried)
         if not tables:
             raise InputError(

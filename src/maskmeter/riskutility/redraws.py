@@ -127,9 +127,7 @@ def least_matches(view: View, keys: tuple[str, ...]) -> float:
     others = [name for name in bare.keys if name not in keys]
     uniques = bare.sight.uniques
     if not others:  # then everybody is alike
-        return len(uniques) / float(
-            (1 / bare.sight.released.inclusion(bare.sight.released.codes)).sum()
-        )
+        return len(uniques) / bare.sight.released.expected_population
     seen = bare.through(others)
     if seen.population is not None:
         people = seen.population.lookup(seen.sight.released.codes[uniques])
