@@ -43,6 +43,9 @@ from maskmeter.perturb import Swap as Swap
 from maskmeter.perturb import correct_counts as correct_counts
 from maskmeter.perturb import design_pram as design_pram
 from maskmeter.perturb import protect as protect
+from maskmeter.release_check import ReleaseCheck as ReleaseCheck
+from maskmeter.release_check import ReleaseFinding as ReleaseFinding
+from maskmeter.release_check import check_release as check_release
 from maskmeter.risk import EstimatedRisk as EstimatedRisk
 from maskmeter.risk import HouseholdRisk as HouseholdRisk
 from maskmeter.risk import Linkage as Linkage

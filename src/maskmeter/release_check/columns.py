@@ -1,0 +1,96 @@
+"""Columns of a released file as groups of records, and what they say of themselves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from maskmeter.types import Integers
+
+QUANTILES = 20  # groups of a numeric column
+NEAR_UNIQUE = 0.95  # share of distinct values
+_PARSED = 0.95  # share of texts that are numbers or dates
+_FEW = 20  # records, too few to tell an identifier by its values
+_MANY = 0.05  # share of distinct values from which on a name makes an identifier
+
+_NAMED = re.compile(
+    r"(.*[_. -])?(id|pid|hid|hhid|uid|uuid|guid|ident|identifier|personid|personnr|pnr|nino|ssn"
+    r"|passport|email|phone|telephone|case[_. -]?(id|no|nr|number)|record[_. -]?(id|no|nr|number))"
+    r"([_. -]?(nr|no|num|number))?",
+    re.IGNORECASE,
+)
+_DATE = r"^\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./-]\d{1,2}[./-]\d{4})(\D.*)?$"
+
+
+@dataclass(frozen=True, eq=False)
+class KeptColumn:
+    """A column of the released file."""
+
+    name: str
+    groups: Integers  # of records with the same value; missing is a value
+    bands: Integers  # the same, with numbers in 20 groups of about as many records
+    distinct: int  # values, without missing
+    present: int  # records that have one
+    numeric: bool
+    dates: bool
+
+    @property
+    def near_unique(self) -> bool:
+        """Whether nearly every record has its own value."""
+        return self.present >= _FEW and self.distinct > NEAR_UNIQUE * self.present
+
+    @property
+    def named_identifier(self) -> bool:
+        """Whether the column is named like an identifier and has many values."""
+        return bool(_NAMED.fullmatch(self.name)) and self.distinct > _MANY * max(self.present, 1)
+
+
+def kept_column(series: pl.Series) -> KeptColumn | None:
+    """Return a column in groups; None for lists and other values that make no groups.
+
+    >>> kept_column(pl.Series("ward", ["a", None, "b", "a"])).groups.tolist()
+    [1, 0, 2, 1]
+    """
+    kind = series.dtype
+    if kind.is_nested() or kind in (pl.Object, pl.Null, pl.Binary):
+        return None
+    numbers = _numbers(series)
+    dates = kind in (pl.Date, pl.Datetime) or (numbers is None and _are_dates(series))
+    plain = series.cast(pl.String) if kind in (pl.Categorical, pl.Enum) else series
+    ranks = (plain if numbers is None else numbers).rank("dense").fill_null(0)
+    _, groups = np.unique(ranks.to_numpy(), return_inverse=True)
+    groups = groups.astype(np.int64)
+    distinct = int(groups.max(initial=-1)) + 1 - int(bool(series.null_count()))
+    ordered = numbers is not None or kind.is_temporal()
+    bands = _quantiles(groups) if ordered and distinct > QUANTILES else groups
+    present = len(series) - series.null_count()
+    return KeptColumn(series.name, groups, bands, distinct, present, numbers is not None, dates)
+
+
+def _numbers(series: pl.Series) -> pl.Series | None:
+    """Return the numbers in a column, also in one of texts; None where it has others."""
+    if series.dtype.is_numeric():
+        return series
+    if series.dtype != pl.String:
+        return None
+    parsed = series.str.strip_chars().cast(pl.Float64, strict=False)
+    present = len(series) - series.null_count()
+    missing = parsed.null_count() - series.null_count()
+    return parsed if present and missing <= (1 - _PARSED) * present else None
+
+
+def _are_dates(series: pl.Series) -> bool:
+    if series.dtype != pl.String:
+        return False
+    present = len(series) - series.null_count()
+    return bool(present) and int(series.str.contains(_DATE).sum() or 0) >= _PARSED * present
+
+
+def _quantiles(groups: Integers) -> Integers:
+    """Return which twentieth of the records each value is in; equal values are in the same."""
+    sizes = np.bincount(groups)
+    middle = np.cumsum(sizes) - sizes / 2
+    return (middle * QUANTILES / len(groups)).astype(np.int64)[groups]

@@ -1,0 +1,129 @@
+"""What an intruder guesses of changed values, from the released file and from the method alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskmeter.mechanism import Mechanism
+from maskmeter.types import Integers
+
+REACH = 10  # neighbours on each side
+FEWEST = 6  # records of a group that is looked at by itself
+TELLING = 0.9  # share of changed records in a group above which its members stand out
+
+_AT_ONCE = 10_000  # records whose neighbours are compared at a time
+
+
+def guess_by_group(groups: Integers, values: Integers, rows: Integers) -> Integers:
+    """Return the commonest value among the other records of the group of each row.
+
+    -1 where no other record is in the group. Of values that are equally common, the one that more
+    records of the file have is taken.
+
+    >>> guess_by_group(np.array([0, 0, 0, 1]), np.array([2, 2, 1, 2]), np.array([0, 2, 3])).tolist()
+    [2, 2, -1]
+    """
+    _, groups = np.unique(groups, return_inverse=True)
+    codes, rank = _by_frequency(values)
+    size, ranked = len(codes), rank[values]
+    pairs, counts = np.unique(groups * size + ranked, return_counts=True)
+    group_of, rank_of = np.divmod(pairs, size)
+    order = np.lexsort((rank_of, -counts, group_of))
+    counts, rank_of = np.append(counts[order], 0), np.append(rank_of[order], -1)
+    first = np.searchsorted(group_of[order], np.arange(group_of[-1] + 1 if len(pairs) else 0))
+    after = np.append(first[1:], len(pairs))
+    second = np.where(first + 1 < after, first + 1, len(pairs))
+
+    one, two = first[groups[rows]], second[groups[rows]]
+    others = counts[one] - (rank_of[one] == ranked[rows])
+    leads = (others > counts[two]) | (
+        (others == counts[two]) & (others > 0) & (rank_of[one] < rank_of[two])
+    )
+    return _decoded(codes, np.where(leads, rank_of[one], rank_of[two]))
+
+
+def guess_by_order(values: Integers, rows: Integers, *, reach: int = REACH) -> Integers:
+    """Return the commonest value among the neighbours of each row; -1 where it has none.
+
+    >>> guess_by_order(np.array([1, 1, 0, 1, 0]), np.array([2]), reach=2).tolist()
+    [1]
+    """
+    codes, rank = _by_frequency(values)
+    ranked = np.pad(rank[values], reach, constant_values=-1)
+    steps = np.delete(np.arange(2 * reach + 1), reach)
+    found = np.empty(len(rows), dtype=np.int64)
+    for start in range(0, len(rows), _AT_ONCE):
+        near = ranked[rows[start : start + _AT_ONCE, None] + steps]
+        often = (near[:, :, None] == near[:, None, :]).sum(axis=2)
+        score = np.where(near < 0, -1, often * (len(codes) + 1) - near)
+        found[start : start + _AT_ONCE] = near[np.arange(len(near)), score.argmax(axis=1)]
+    return _decoded(codes, found)
+
+
+def stand_out(
+    released: Integers, others: Integers, changed: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which changed records stand out: over 90 % of the others of their group are changed.
+
+    Records are in groups by their released value and that of another column; groups of fewer than
+    six with the same released value are put together.
+
+    >>> changed = np.arange(40) < 8
+    >>> stand_out(np.zeros(40, int), np.where(changed, 1, 0), changed).sum()
+    np.int64(8)
+    """
+    width = int(others.max(initial=0)) + 2  # one more for those that are put together
+    numbers = released * width + others
+    _, group, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
+    numbers = np.where(sizes[group] < FEWEST, released * width + width - 1, numbers)
+    _, group, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
+    moved = np.bincount(group[changed], minlength=len(sizes))
+    telling = (sizes > 1) & (moved - 1 > TELLING * (sizes - 1))
+    seen: NDArray[np.bool_] = changed & telling[group]
+    return seen
+
+
+class Told(NamedTuple):
+    """What the method alone tells of some changed records."""
+
+    guess: Integers  # the likeliest value, for who knows that it was changed
+    changed: NDArray[np.bool_]  # whether it is told that the record was changed
+
+
+def told_by_method(
+    mechanism: Mechanism, *, true: Integers, released: Integers, key: int, counts: Integers
+) -> Told:
+    """Return what the matrices and the counts of a key's released values tell of each row.
+
+    The other keys are taken as known.
+    """
+    context = np.delete(true, key, axis=1)
+    _, first, place = np.unique(
+        np.hstack([context, released]), axis=0, return_index=True, return_inverse=True
+    )
+    true, released = true[first].copy(), released[first]
+    chance = np.empty((len(first), len(counts)))
+    for value, count in enumerate(counts):
+        true[:, key] = value
+        chance[:, value] = count * mechanism.prob(released=released, true=true)
+    own = np.arange(len(first)), released[:, key]
+    changed = chance[own] < (1 - TELLING) * chance.sum(axis=1)
+    chance[own] = -1
+    place = place.reshape(-1)
+    return Told(chance.argmax(axis=1)[place], changed[place])
+
+
+def _by_frequency(values: Integers) -> tuple[Integers, Integers]:
+    """Return the codes from the commonest to the rarest, and the place of each code among them."""
+    codes = np.argsort(-np.bincount(values), kind="stable")
+    rank = np.empty_like(codes)
+    rank[codes] = np.arange(len(codes))
+    return codes, rank
+
+
+def _decoded(codes: Integers, ranks: Integers) -> Integers:
+    """Return the codes behind ranks; -1 stays."""
+    return np.append(codes, -1)[ranks]

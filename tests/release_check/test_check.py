@@ -1,0 +1,224 @@
+"""The release check finds files that give themselves away, and lets innocent ones pass.
+
+The files have the structure of real ones: 10,000 records, of which 1,000 are changed.
+"""
+
+from datetime import date, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+import maskmeter as mm
+
+RECORDS = 10_000
+DISTRICTS = 12
+
+
+def people(seed, **columns):
+    """Return records with a district, a sex and an age group that are independent, in random order."""
+    draws = np.random.default_rng(seed)
+    frame = {
+        "lad": draws.integers(DISTRICTS, size=RECORDS),
+        "sex": draws.integers(2, size=RECORDS),
+        "age": draws.integers(8, size=RECORDS),
+    }
+    return pl.DataFrame(frame | columns)
+
+
+def swapped(frame, seed=1):
+    sample = mm.read(frame, keys=["lad", "sex", "age"], fraction=0.1)
+    return mm.Swap("lad", rate=0.1).apply(sample, rng=seed)
+
+
+def only(check, kind, column=""):
+    (found,) = [one for one in check.findings if (one.kind, one.column) == (kind, column)]
+    return found
+
+
+@pytest.mark.parametrize("blocks", [1, 25])
+def test_a_sorted_or_blocked_file_undoes_a_swap_and_a_shuffled_one_does_not(blocks):
+    """In blocks, districts come back: interviewers' tours, say."""
+    ordered = people(1).with_columns(tour=pl.int_range(RECORDS) % blocks).sort("tour", "lad")
+    found = only(mm.check_release(swapped(ordered.drop("tour"))), "order")
+
+    assert found.changed == pytest.approx(1_000, abs=20)
+    assert found.severity == "blocker"
+    assert found.found > 0.9 * found.changed
+
+    shuffled = ordered.drop("tour").sample(fraction=1, shuffle=True, seed=1)
+    found = only(mm.check_release(swapped(shuffled)), "order")
+    assert found.severity == "passed"
+    assert found.share < 0.05
+
+
+def test_a_kept_detailed_code_gives_away_every_change_of_its_parent():
+    frame = people(2)
+    ward = frame["lad"] * 10 + np.random.default_rng(3).integers(10, size=RECORDS)
+    check = mm.check_release(swapped(frame.with_columns(ward=ward)))
+    found = only(check, "column", "ward")
+
+    assert (found.severity, found.found) == ("blocker", found.changed)
+    assert not check.passed
+    assert f"{found.changed:,} of {found.changed:,} changed values of 'lad'" in check.summary()
+    assert "Drop 'ward'" in check.summary()
+
+
+def test_households_that_a_swap_of_records_splits_are_counted():
+    home = np.sort(np.arange(RECORDS) // 4)
+    frame = people(4).with_columns(lad=pl.Series(home % DISTRICTS), home=pl.Series(home))
+    frame = frame.sample(fraction=1, shuffle=True, seed=2)
+    release = swapped(frame)
+    found = only(mm.check_release(release, household="home"), "household", "home")
+
+    after = release.to_frame().group_by("home").agg(pl.col("lad").n_unique())["lad"]
+    assert found.severity == "blocker"
+    assert f"{(after > 1).sum():,} households with one value before have several" in str(found)
+    assert found.found > 0.9 * found.changed
+
+
+def test_a_district_outside_its_kept_region_stands_out():
+    frame = people(5).with_columns(region=pl.col("lad") // 3)
+    found = only(mm.check_release(swapped(frame)), "stands-out", "region")
+
+    # Three of four moves leave the region; the others cannot be told from those who stayed.
+    assert found.severity == "blocker"
+    assert 0.6 < found.share < 0.95
+
+
+def test_what_the_method_itself_tells_is_not_held_against_a_column():
+    """Where nobody of a category stays, the matrix says that all were changed."""
+    frame = people(6)
+    sample = mm.read(frame, keys=["lad", "sex", "age"], fraction=0.1)
+    rate = mm.by("age", {0: 1.0}, otherwise=0.0)
+    check = mm.check_release(mm.Swap("lad", rate=rate).apply(sample, rng=1))
+    found = only(check, "stands-out", "age")
+
+    assert found.found == found.baseline == found.changed
+    assert found.severity == "passed"
+    assert check.passed
+
+
+def test_an_innocent_file_passes_in_99_of_100_draws():
+    """Random order, unrelated columns: guesses are right for one in twelve or fewer."""
+    passed = 0
+    for seed in range(100):
+        draws = np.random.default_rng(1_000 + seed)
+        frame = people(
+            seed, job=draws.integers(30, size=RECORDS), rent=draws.gamma(2, 400, RECORDS).round(-1)
+        )
+        check = mm.check_release(swapped(frame, seed))
+        passed += {one.severity for one in check.findings} == {"passed"}
+
+    assert passed >= 99
+
+
+def test_a_column_that_gives_away_seven_in_ten_changes_is_a_blocker_in_99_of_100_draws():
+    blocked = 0
+    for seed in range(100):
+        frame, draws = people(seed), np.random.default_rng(2_000 + seed)
+        area = np.where(draws.random(RECORDS) < 0.7, frame["lad"], DISTRICTS + frame["sex"])
+        check = mm.check_release(swapped(frame.with_columns(area=pl.Series(area)), seed))
+        blocked += only(check, "column", "area").severity == "blocker"
+
+    assert blocked >= 99
+
+
+def test_few_changes_are_judged_by_their_lower_bound():
+    frame = people(7).head(300).sort("lad")
+    found = only(mm.check_release(swapped(frame)), "order")
+
+    assert found.changed < 100
+    assert found.severity == "blocker"
+    small = people(7).head(40).sort("lad")
+    found = only(mm.check_release(swapped(small)), "order")
+    assert found.changed <= 4
+    assert found.severity != "blocker"
+
+
+def test_identifiers_values_of_their_own_and_dates_are_named():
+    days = [date(1950, 1, 1) + timedelta(days=int(day)) for day in range(RECORDS)]
+    frame = people(8).with_columns(
+        person_id=pl.int_range(RECORDS),
+        remark=pl.int_range(RECORDS).cast(pl.String) + " words",
+        income=pl.int_range(RECORDS) * 1.5,
+        born=pl.Series(days),
+        interview=pl.Series([f"{day % 28 + 1}/{day % 12 + 1}/2026" for day in range(RECORDS)]),
+        id_kind=pl.int_range(RECORDS) % 3,
+    )
+    check = mm.check_release(swapped(frame))
+    found = {one.column: (one.kind, one.severity) for one in check.findings if not one.key}
+
+    assert found == {
+        "person_id": ("identifier", "blocker"),
+        "remark": ("identifier", "blocker"),
+        "income": ("near-unique", "caution"),
+        "born": ("date", "caution"),
+        "interview": ("date", "caution"),
+    }
+
+
+def test_an_accepted_finding_carries_its_reason():
+    frame = people(9).with_columns(remark=pl.int_range(RECORDS).cast(pl.String) + " words")
+    accept = [{"kind": "identifier", "column": "remark", "reason": "Made up for training."}]
+    check = mm.check_release(swapped(frame), accept=accept)
+
+    assert check.passed
+    assert "Accepted because: Made up for training." in check.summary()
+    assert repr(check).startswith("ReleaseCheck(0 blockers, 0 cautions, 1 accepted, ")
+
+
+@pytest.mark.parametrize(
+    ("accept", "says"),
+    [
+        ({"kind": "identifier", "column": "remark"}, "a `reason`"),
+        ({"kind": "identifier", "column": "remark", "reason": " "}, "a `reason`"),
+        ({"kind": "weather", "column": "remark", "reason": "x"}, "`kind` must be one of"),
+        ({"kind": "date", "column": "sex", "reason": "x"}, "no blocker or caution of kind 'date'"),
+        ("remark", "a `reason`"),
+    ],
+)
+def test_what_cannot_be_accepted_is_refused(accept, says):
+    with pytest.raises(mm.MaskmeterError, match=says):
+        mm.check_release(swapped(people(10).head(500)), accept=[accept])
+
+
+def test_an_unknown_household_column_is_refused():
+    with pytest.raises(mm.MaskmeterError, match="No column named 'hid'"):
+        mm.check_release(swapped(people(10).head(500)), household="hid")
+
+
+def test_a_release_without_changes_has_nothing_to_give_away():
+    sample = mm.read(people(11), keys=["lad", "sex", "age"], fraction=0.1)
+    check = mm.check_release(mm.Release.unchanged(sample))
+
+    assert check.passed
+    assert check.findings == ()
+    assert check.summary() == (
+        "Release check passed: 0 blockers, 0 cautions, 0 accepted, 0 passed."
+    )
+
+
+def test_every_view_of_a_check_shows_the_same_findings():
+    check = mm.check_release(swapped(people(12).head(2_000).sort("lad")))
+    frame = check.to_frame()
+
+    assert frame.height == len(check.findings)
+    assert frame["severity"][0] == "blocker"
+    assert "What the file gives away" in str(check.plot().to_dict())
+    assert "Release check not passed" in check._repr_html_()
+
+
+def test_missing_values_and_lists_make_no_trouble():
+    holes = [None if row % 3 else "x" for row in range(500)]
+    frame = (
+        people(13)
+        .head(500)
+        .with_columns(
+            hole=pl.Series(holes), lists=pl.Series([[1]] * 500), never=pl.Series([None] * 500)
+        )
+    )
+    named = {one.column for one in mm.check_release(swapped(frame)).findings}
+
+    assert "hole" in named
+    assert not {"lists", "never"} & named

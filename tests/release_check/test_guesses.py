@@ -1,0 +1,89 @@
+"""Guesses of changed values agree with what their definition says, record by record."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import maskmeter as mm
+from maskmeter.release_check.guesses import (
+    guess_by_group,
+    guess_by_order,
+    stand_out,
+    told_by_method,
+)
+
+FILES = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 4), st.booleans()), min_size=1, max_size=40
+)
+
+
+def commonest(others, everybody):
+    """Return the commonest value; of equally common ones that of more records, then the smaller."""
+    if not others:
+        return -1
+    counts, overall = Counter(others), Counter(everybody)
+    return min(counts, key=lambda value: (-counts[value], -overall[value], value))
+
+
+@given(FILES)
+def test_the_guess_by_group_is_the_commonest_value_among_the_others(file):
+    groups, values, _ = map(np.array, zip(*file, strict=True))
+    rows = np.arange(len(file))
+    expected = [
+        commonest([v for j, v in enumerate(values) if j != i and groups[j] == groups[i]], values)
+        for i in rows
+    ]
+
+    assert guess_by_group(groups, values, rows).tolist() == expected
+
+
+@given(FILES, st.integers(1, 4))
+def test_the_guess_by_order_is_the_commonest_value_among_the_neighbours(file, reach):
+    values = np.array([value for _, value, _ in file])
+    rows = np.arange(len(file))
+    expected = [
+        commonest([*values[max(i - reach, 0) : i], *values[i + 1 : i + reach + 1]], values)
+        for i in rows
+    ]
+
+    assert guess_by_order(values, rows, reach=reach).tolist() == expected
+
+
+@given(FILES)
+def test_records_stand_out_where_over_nine_tenths_of_their_group_are_changed(file):
+    others, released, changed = map(np.array, zip(*file, strict=True))
+    sizes = Counter(zip(released, others, strict=True))
+    groups = [(r, o if sizes[r, o] >= 6 else "few") for r, o in zip(released, others, strict=True)]
+    expected = []
+    for i, group in enumerate(groups):
+        rest = [changed[j] for j, one in enumerate(groups) if one == group and j != i]
+        expected.append(bool(changed[i] and rest and sum(rest) > 0.9 * len(rest)))
+
+    assert stand_out(released, others, changed).tolist() == expected
+
+
+def test_the_method_alone_tells_the_likeliest_source_of_a_move():
+    space = mm.KeySpace([mm.Key("lad", ["a", "b", "c"])])
+    moves = [[0.8, 0.2, 0.0], [0.0, 0.0, 1.0], [0.3, 0.3, 0.4]]
+    told = told_by_method(
+        mm.Misclassification({"lad": moves}).on(space),
+        true=np.array([[0], [2], [1]]),
+        released=np.array([[1], [0], [2]]),
+        key=0,
+        counts=np.array([10, 5, 10]),
+    )
+
+    assert told.guess.tolist() == [2, 2, 1]  # 10 x .2 against 10 x .3; the only source; 5 x 1
+    assert told.changed.tolist() == [True, False, False]  # nobody stays in b
+
+
+@pytest.mark.parametrize("guess", [guess_by_group, None])
+def test_no_changed_record_needs_no_guess(guess):
+    nobody = np.array([], dtype=np.int64)
+    values = np.array([0, 1])
+    found = guess_by_order(values, nobody) if guess is None else guess(values, values, nobody)
+
+    assert found.tolist() == []
