@@ -68,16 +68,37 @@ def test_records_stand_out_where_over_nine_tenths_of_their_group_are_changed(fil
 def test_the_method_alone_tells_the_likeliest_source_of_a_move():
     space = mm.KeySpace([mm.Key("lad", ["a", "b", "c"])])
     moves = [[0.8, 0.2, 0.0], [0.0, 0.0, 1.0], [0.3, 0.3, 0.4]]
+    true = np.array([[0], [2], [1], *[[0]] * 9, *[[1]] * 4, *[[2]] * 9])
+    released = np.concatenate([[[1], [0], [2]], true[3:]])  # 10 in a, 5 in b, 10 in c
     told = told_by_method(
         mm.Misclassification({"lad": moves}).on(space),
-        true=np.array([[0], [2], [1]]),
-        released=np.array([[1], [0], [2]]),
+        true=true,
+        released=released,
+        rows=np.arange(3),
         key=0,
-        counts=np.array([10, 5, 10]),
     )
 
     assert told.guess.tolist() == [2, 2, 1]  # 10 x .2 against 10 x .3; the only source; 5 x 1
     assert told.changed.tolist() == [True, False, False]  # nobody stays in b
+
+
+def test_the_method_tells_by_the_counts_of_the_stratum():
+    """Men are in b or c and women in a: who knows that a man was changed does not guess a."""
+    space = mm.KeySpace([mm.Key("lad", ["a", "b", "c"]), mm.Key("sex", ["f", "m"])])
+    equal = np.full((3, 3), 1 / 3)
+    moves = mm.by("sex", {"f": np.eye(3), "m": equal})
+    true = np.array([[0, 0]] * 50 + [[1, 1]] * 6 + [[2, 1]] * 4)
+    released = true.copy()
+    released[[55, 56], 0] = released[[56, 55], 0]
+    told = told_by_method(
+        mm.Misclassification({"lad": moves}).on(space),
+        true=true,
+        released=released,
+        rows=np.array([55, 56]),
+        key=0,
+    )
+
+    assert told.guess.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("guess", [guess_by_group, None])

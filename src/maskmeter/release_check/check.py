@@ -177,10 +177,7 @@ def _changed(release: Release, key: str) -> _Changed:
     position = release.truth.space.index(key)
     true, released = _codes(release)
     rows = np.flatnonzero(true[:, position] != released[:, position])
-    counts = np.bincount(released[:, position], minlength=release.truth.space.keys[position].size)
-    told = told_by_method(
-        release.mechanism, true=true[rows], released=released[rows], key=position, counts=counts
-    )
+    told = told_by_method(release.mechanism, true=true, released=released, rows=rows, key=position)
     return _Changed(rows, true[rows, position], released[:, position], told)
 
 

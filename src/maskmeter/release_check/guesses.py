@@ -94,26 +94,38 @@ class Told(NamedTuple):
 
 
 def told_by_method(
-    mechanism: Mechanism, *, true: Integers, released: Integers, key: int, counts: Integers
+    mechanism: Mechanism, *, true: Integers, released: Integers, rows: Integers, key: int
 ) -> Told:
-    """Return what the matrices and the counts of a key's released values tell of each row.
+    """Return what the matrices and the released counts of a key in their strata tell of some rows.
 
-    The other keys are taken as known.
+    `true` and `released` are the codes of all records. The other keys are taken as known.
     """
-    context = np.delete(true, key, axis=1)
-    _, first, place = np.unique(
-        np.hstack([context, released]), axis=0, return_index=True, return_inverse=True
-    )
-    true, released = true[first].copy(), released[first]
-    chance = np.empty((len(first), len(counts)))
-    for value, count in enumerate(counts):
+    size, strata = mechanism.space.keys[key].size, _strata(mechanism, true, key)
+    counts = np.bincount(strata * size + released[:, key], minlength=(strata.max() + 1) * size)
+    counts, strata = counts.reshape(-1, size), strata[rows]
+    true, released = true[rows], released[rows]
+    context = np.hstack([np.delete(true, key, axis=1), released])
+    _, first, place = np.unique(context, axis=0, return_index=True, return_inverse=True)
+    true, released, counts = true[first], released[first], counts[strata[first]]
+    chance = np.empty(counts.shape)
+    for value in range(size):
         true[:, key] = value
-        chance[:, value] = count * mechanism.prob(released=released, true=true)
+        chance[:, value] = counts[:, value] * mechanism.prob(released=released, true=true)
     own = np.arange(len(first)), released[:, key]
     changed = chance[own] < (1 - TELLING) * chance.sum(axis=1)
     chance[own] = -1
     place = place.reshape(-1)
     return Told(chance.argmax(axis=1)[place], changed[place])
+
+
+def _strata(mechanism: Mechanism, codes: Integers, key: int) -> Integers:
+    """Return a number for each record that tells apart the strata in which a key is changed."""
+    number = np.zeros(len(codes), dtype=np.int64)
+    for factor in mechanism.factors:
+        if key in factor.columns:
+            number = number * len(factor.P) + factor.stratum(codes)
+    _, dense = np.unique(number, return_inverse=True)
+    return dense
 
 
 def _by_frequency(values: Integers) -> tuple[Integers, Integers]:
