@@ -205,7 +205,10 @@ def test_every_view_of_a_check_shows_the_same_findings():
 
     assert frame.height == len(check.findings)
     assert frame["severity"][0] == "blocker"
-    assert "What the file gives away" in str(check.plot().to_dict())
+    drawn = str(check.plot().to_dict())
+    assert "What the file gives away" in drawn
+    assert "lad: order of rows" in drawn
+    assert "lad: sex shows who was changed" in drawn
     assert "Release check not passed" in check._repr_html_()
 
 

@@ -30,6 +30,7 @@ from maskmeter.release_check.guesses import (
 from maskmeter.types import Integers
 
 _WORST_FIRST = get_args(Severity)
+_MOST_BARS = 12
 _ACCEPT = {"kind", "column", "reason"}
 
 
@@ -92,11 +93,12 @@ class ReleaseCheck(InWords):
         )
 
     def plot(self) -> Any:
-        """Return an Altair chart of the changed records that each way gives away."""
+        """Return an Altair chart of the changed records that are given away, the worst ways first."""
         told = [one for one in self.findings if one.key]
+        told = sorted(told, key=lambda one: -one.share)[:_MOST_BARS]
         frame = pl.DataFrame(
             {
-                "way": [f"{one.key}: {one.column or one.kind} ({one.kind})" for one in told],
+                "way": [f"{one.key}: {one.way}" for one in told],
                 "records": [float(one.found - one.baseline) for one in told],
             },
             schema={"way": pl.String, "records": pl.Float64},

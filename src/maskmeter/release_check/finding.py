@@ -42,6 +42,12 @@ class ReleaseFinding:
         """Share of the changed records that are recovered beyond the baseline."""
         return (self.found - self.baseline) / max(self.changed, 1)
 
+    @property
+    def way(self) -> str:
+        """What gives the records away, in a few words."""
+        ways = {"order": "order of rows", "stands-out": f"{self.column} shows who was changed"}
+        return ways.get(self.kind, self.column)
+
     def __str__(self) -> str:
         """Return the finding in words; no value is shown."""
         words = f"{self.severity.capitalize()}: {self._what()}{self.note}"
