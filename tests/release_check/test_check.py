@@ -188,6 +188,23 @@ def test_an_unknown_household_column_is_refused():
         mm.check_release(swapped(people(10).head(500)), household="hid")
 
 
+def test_a_sample_is_refused_with_the_way_to_check_it():
+    sample = mm.read(people(10).head(500), keys=["lad", "sex"], fraction=0.1)
+
+    with pytest.raises(mm.MaskmeterError, match=r"must be an mm\.Release"):
+        mm.check_release(sample)
+
+
+def test_records_in_an_engine_are_refused(tmp_path):
+    people(10).head(500).write_parquet(tmp_path / "people.parquet")
+    sample = mm.read(
+        tmp_path / "people.parquet", keys=["lad", "sex"], fraction=0.1, engine="polars"
+    )
+
+    with pytest.raises(mm.MaskmeterError, match="A release check needs every record in memory"):
+        mm.check_release(mm.Pram("lad", stay=0.9).apply(sample, rng=1))
+
+
 def test_a_release_without_changes_has_nothing_to_give_away():
     sample = mm.read(people(11), keys=["lad", "sex", "age"], fraction=0.1)
     check = mm.check_release(mm.Release.unchanged(sample))

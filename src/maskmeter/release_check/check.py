@@ -136,6 +136,11 @@ def check_release(
     >>> mm.check_release(release).of("blocker")[0].kind
     'order'
     """
+    if not isinstance(release, Release):
+        raise InputError(
+            f"`release` must be an mm.Release, not {shown(release)}. Protect the file first; a file that"
+            " is released as it is: mm.Release.unchanged(sample)."
+        )
     release.released.check_held("A release check")
     columns = tuple(_kept_columns(release))
     names = {one.name for one in columns}
