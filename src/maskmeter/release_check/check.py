@@ -42,7 +42,6 @@ class ReleaseCheck(InWords):
     """
 
     findings: tuple[ReleaseFinding, ...]
-    changed: int
     frame_kind: FrameKind
 
     _shown = (
@@ -154,7 +153,7 @@ def check_release(
     found += _identifying(columns, release)
     found = _accepted(found, tuple(accept))
     found.sort(key=lambda one: (_WORST_FIRST.index(one.severity), -one.share))
-    return ReleaseCheck(tuple(found), release.changed_records, release.frame_kind)
+    return ReleaseCheck(tuple(found), release.frame_kind)
 
 
 def _kept_columns(release: Release) -> Iterator[KeptColumn]:
