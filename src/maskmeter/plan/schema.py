@@ -8,6 +8,7 @@ from typing import Literal
 from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.perturb.entries import Entries, Varying
 from maskmeter.perturb.methods import SearchedMethod, StepPlan
+from maskmeter.release_check.finding import FindingKind
 
 
 class Data(Entries, frozen=True):
@@ -84,6 +85,29 @@ class TargetPlan(Entries, frozen=True):
     by: Literal["upper", "estimate"] = "upper"
 
 
+class ReleasePlan(Entries, frozen=True):
+    """What is done to the released file as a whole, beside its steps."""
+
+    shuffle: bool = False
+    drop: list[str] = []
+    renumber: list[str] = []
+
+
+class AcceptedFinding(Entries, frozen=True):
+    """A finding of the release check that the agency accepts, and why."""
+
+    kind: FindingKind
+    column: str
+    reason: str
+
+
+class CheckPlan(Entries, frozen=True):
+    """What the release check is told: accepted findings, and earlier releases of the same file."""
+
+    accept: list[AcceptedFinding] = []
+    earlier: list[str] = []
+
+
 class ReportPlan(Entries, frozen=True):
     """What the reports say and to whom."""
 
@@ -105,4 +129,6 @@ class Plan(Entries, frozen=True):
     error: list[ErrorPlan] = []
     loss: LossPlan = LossPlan()
     target: TargetPlan | None = None
+    release: ReleasePlan = ReleasePlan()
+    check: CheckPlan = CheckPlan()
     report: ReportPlan = ReportPlan()
