@@ -107,8 +107,9 @@ def rewrite(
     header: Header,
     replacements: Sequence[Replacement],
     rows: Rows | None,
+    drop: Sequence[str],
 ) -> bool:
-    """Write a copy of a file in which only some fields are changed; they always can be."""
+    """Write a copy of a file in which only some fields are changed or left out; this always can be."""
     dialect = header.dialect
     split = _splitter((dialect.delimiter or ",").encode())
     held = _held(source, dialect.encoding)
@@ -116,18 +117,25 @@ def rewrite(
     with _reopened(held) as old:
         fields = _category_fields(_records(old), split, replaced, alone=len(header.names) == 1)
     codes = {column: one.codes.tolist() for column, one in replaced.items()}
-    needed = max(replaced, default=-1) + 1
+    dropped = sorted((header.names.index(name) for name in drop), reverse=True)
+    needed = max((*replaced, *dropped), default=-1) + 1
+
+    def written(record: bytes, row: int | None) -> bytes:
+        if not needed:
+            return _encoded(record, dialect.encoding)
+        parts, mark, end = split(record, needed)
+        if row is not None:
+            for column, code in codes.items():
+                parts[column] = fields[column][code[row]]
+        for column in dropped:
+            del parts[column]
+        return _encoded(mark.join(parts) + end, dialect.encoding)
+
     with _reopened(held) as old, target.open("wb") as new:
         records = _records(old)
-        new.write(_encoded(next(records), dialect.encoding))
+        new.write(written(next(records), None))
         for row, record in enumerate(_kept(records, rows)):
-            written = record
-            if replaced:
-                parts, mark, end = split(record, needed)
-                for column, code in codes.items():
-                    parts[column] = fields[column][code[row]]
-                written = mark.join(parts) + end
-            new.write(_encoded(written, dialect.encoding))
+            new.write(written(record, row))
     return True
 
 

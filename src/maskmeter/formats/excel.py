@@ -62,6 +62,7 @@ def rewrite(
     header: Header,
     replacements: Sequence[Replacement],
     rows: Rows | None,
+    drop: Sequence[str],
 ) -> bool:
     """Write the table of a workbook again: other cells keep their values, types and formats."""
     _, table, _ = _table(source)
@@ -74,7 +75,9 @@ def rewrite(
         ]
         for row, code in zip(kept, one.codes.tolist(), strict=True):
             row[column] = cells[code]
-    _save(target, list(header.names), kept)
+    places = [at for at, name in enumerate(header.names) if name not in drop]
+    written = ([row[at] for at in places] for row in kept)
+    _save(target, [header.names[at] for at in places], written)
     return True
 
 

@@ -58,8 +58,12 @@ class Rewrite(Protocol):
         header: Header,
         replacements: Sequence[Replacement],
         rows: Rows | None,
+        drop: Sequence[str],
     ) -> bool:
-        """Write a copy with some columns replaced; return False when that cannot be done."""
+        """Write a copy with some columns replaced or left out; return False when that cannot be done.
+
+        `rows` are the records that are written, in order; None for all as they stand.
+        """
 
 
 ReadHeader: TypeAlias = "Callable[[Path, Dialect], Header]"

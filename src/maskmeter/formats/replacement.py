@@ -19,7 +19,8 @@ class Replacement:
 
     `before` has the category of each record of the source. In a `recoded` column the categories are
     new: no cell of the source holds one, and nothing that the source says of its values holds any
-    more. `labels` are the labels of the new categories, for formats that have them.
+    more. `labels` are the labels of the new categories, for formats that have them; `numbers` such
+    as new weights or identifiers are no categories and get none.
 
     Every record takes its cell from the first record of the source that holds the value, also
     where its value stays: two ways of writing one value, such as with quotes and without, would
@@ -36,6 +37,7 @@ class Replacement:
     before: NDArray[np.integer]
     recoded: bool = False
     labels: tuple[str, ...] = ()
+    numbers: bool = False
 
     @cached_property
     def donors(self) -> Rows:
@@ -67,6 +69,7 @@ class Replacement:
         worded = all(isinstance(text, str) for text in texts)
         if (
             not self.recoded
+            or self.numbers
             or not worded
             or self.labels
             or self.values[: len(texts)] != tuple(texts)

@@ -68,18 +68,19 @@ def rewrite(
     header: Header,
     replacements: Sequence[Replacement],
     rows: Rows | None,
+    drop: Sequence[str],
 ) -> bool:
     """Write a copy of a file in which only some columns differ; False when that cannot be."""
-    if rows is not None:
-        return False
     records = count_records(_read, source, header.dialect)
+    if drop or (rows is not None and len(rows) != records):
+        return False
     widths = [variable.width for variable in header.codebook.variables]
     return write_copy(
         source,
         target,
         header,
         replacements,
-        lambda old, moves: spss_bytes.rewritten(old, records, widths, moves),
+        lambda old, moves: spss_bytes.rewritten(old, records, widths, moves, rows),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.formats.replacement import Replacement
+from maskmeter.formats.replacement import Replacement, Rows
 
 _Moves: TypeAlias = "list[tuple[Replacement, slice]]"
 _Padding: TypeAlias = "list[tuple[int, int]]"
@@ -29,11 +29,16 @@ _LONGEST, _PART = 255, 252  # a longer text is stored in parts, 252 bytes of it 
 
 
 def rewritten(
-    content: bytes, records: int, widths: Sequence[int], changes: dict[int, Replacement]
+    content: bytes,
+    records: int,
+    widths: Sequence[int],
+    changes: dict[int, Replacement],
+    rows: Rows | None = None,
 ) -> bytes | None:
     """Return an SPSS file with some cells changed, or None when its layout is not the usual one.
 
-    `widths` has the bytes of each column, `changes` are by the position of theirs.
+    `widths` has the bytes of each column, `changes` are by the position of theirs, and `rows` is a
+    new order of the records.
     """
     order = _order(content)
     start, segments = _dictionary(content, order)
@@ -49,14 +54,15 @@ def rewritten(
     (compression,) = struct.unpack_from(f"{order}i", content, 72)
     head, data = content[:start], content[start:]
     if compression == _PLAIN:
-        return head + _plain(data, (records, segments), moves, padding)
+        return head + _plain(data, (records, segments), _Changes(moves, rows, padding))
     if compression == _PACKED:
-        packed = _packed(data, (records, segments), moves, padding)
+        packed = _packed(data, (records, segments), _Changes(moves, rows, padding))
         return None if packed is None else head + packed
     if compression != _DEFLATED:
         return None
     trailer = _Trailer.of(content, start, order)
-    packed = _packed(trailer.inflated(content), (records, segments), moves, padding)
+    changed = _Changes(moves, rows, padding)
+    packed = _packed(trailer.inflated(content), (records, segments), changed)
     return None if packed is None else head + trailer.deflated(packed, start)
 
 
@@ -144,22 +150,36 @@ def _padding(widths: Sequence[int]) -> Iterator[tuple[int, int]]:
             yield end - 1, part % 8
 
 
-def _clear_padding(cells: NDArray[Any], padding: _Padding) -> None:
-    """Put spaces behind the last byte of a text: other programs may show what stands there."""
-    octets = cells.view(np.uint8).reshape(*cells.shape, 8)
-    for segment, held in padding:
-        octets[:, segment, held:] = ord(" ")
+@dataclass(frozen=True)
+class _Changes:
+    """What is changed in the cells: columns that take other values, the order, unused bytes."""
+
+    moves: _Moves
+    rows: Rows | None
+    padding: _Padding
+
+    def made(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Return the cells of the records that are written, or their commands."""
+        changed = cells.copy() if self.rows is None else cells[self.rows]
+        for change, place in self.moves:
+            changed[:, place] = cells[change.sources, place]
+        return changed
+
+    def clear_padding(self, cells: NDArray[Any]) -> None:
+        """Put spaces behind the last byte of a text: other programs may show what stands there."""
+        octets = cells.view(np.uint8).reshape(*cells.shape, 8)
+        for segment, held in self.padding:
+            octets[:, segment, held:] = ord(" ")
 
 
-def _plain(data: bytes, shape: tuple[int, int], moves: _Moves, padding: _Padding) -> bytes:
-    cells = np.frombuffer(data, dtype="V8", count=shape[0] * shape[1]).reshape(shape).copy()
-    for change, place in moves:
-        cells[:, place] = cells[change.sources, place]
-    _clear_padding(cells, padding)
+def _plain(data: bytes, shape: tuple[int, int], changes: _Changes) -> bytes:
+    held = np.frombuffer(data, dtype="V8", count=shape[0] * shape[1]).reshape(shape)
+    cells = changes.made(held)
+    changes.clear_padding(cells)
     return cells.tobytes() + data[cells.nbytes :]
 
 
-def _packed(data: bytes, shape: tuple[int, int], moves: _Moves, padding: _Padding) -> bytes | None:
+def _packed(data: bytes, shape: tuple[int, int], changes: _Changes) -> bytes | None:
     """Return packed records with some cells changed: a cell takes its commands and bytes along."""
     commands, literals = _unpack(data)
     count = shape[0] * shape[1]
@@ -167,11 +187,9 @@ def _packed(data: bytes, shape: tuple[int, int], moves: _Moves, padding: _Paddin
     if len(places) < count:
         return None
     for held in (commands, literals):
-        cells = held[places].reshape(shape)
-        for change, place in moves:
-            cells[:, place] = cells[change.sources, place]
+        cells = changes.made(held[places].reshape(shape))
         if held is literals:
-            _clear_padding(cells, padding)
+            changes.clear_padding(cells)
         held[places] = cells.ravel()
     return _pack(commands, literals)
 

@@ -71,17 +71,18 @@ def rewrite(
     header: Header,
     replacements: Sequence[Replacement],
     rows: Rows | None,
+    drop: Sequence[str],
 ) -> bool:
     """Write a copy of a file in which only some columns differ; False when that cannot be."""
-    if rows is not None:
-        return False
     records = count_records(_read, source, header.dialect)
+    if drop or (rows is not None and len(rows) != records):
+        return False
     return write_copy(
         source,
         target,
         header,
         replacements,
-        lambda old, moves: stata_bytes.rewritten(old, records, moves),
+        lambda old, moves: stata_bytes.rewritten(old, records, moves, rows),
     )
 
 

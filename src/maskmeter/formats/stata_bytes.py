@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from maskmeter.formats.replacement import Replacement
+from maskmeter.formats.replacement import Replacement, Rows
 
 _Field: TypeAlias = (
     "tuple[int, int, int]"  # where it stands, how many stand in a row, bytes of each
@@ -57,10 +57,12 @@ class _Layout:
         return list(_label_names(content, at, self.order, self.release))
 
 
-def rewritten(content: bytes, records: int, changes: dict[int, Replacement]) -> bytes | None:
+def rewritten(
+    content: bytes, records: int, changes: dict[int, Replacement], rows: Rows | None = None
+) -> bytes | None:
     """Return a Stata file with some columns changed, or None when it cannot be copied.
 
-    `changes` are by the position of their column. A file of an unknown layout is not copied, nor is
+    `changes` are by the position of their column, `rows` is a new order of the records. A file of an unknown layout is not copied, nor is
     one with long texts (strL): those are numbered by the record that first held them, and stay in
     the file when no record holds them any more.
     """
@@ -76,11 +78,14 @@ def rewritten(content: bytes, records: int, changes: dict[int, Replacement]) -> 
     places = [
         slice(int(end) - width, int(end)) for end, width in zip(ends, layout.widths, strict=True)
     ]
+    held = cells.copy()
+    if rows is not None:
+        cells[:] = held[rows]
     for column, change in changes.items():
-        cells[:, places[column]] = cells[change.sources, places[column]]
+        cells[:, places[column]] = held[change.sources, places[column]]
     for column in layout.short:
         _clear_ends(cells[:, places[column]])
-    _forget_sorting(whole, layout, changes)
+    _forget_sorting(whole, layout, changes if rows is None else range(len(layout.widths)))
     return bytes(whole)
 
 
