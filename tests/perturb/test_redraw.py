@@ -93,7 +93,7 @@ def test_the_carried_file_is_copied_byte_for_byte_but_for_its_columns(world, tmp
         (lambda: mm.Redraw("lad", 200, carry="region"), "No column named 'region'"),
         (
             lambda: mm.Redraw("lad", 200, carry="lad"),
-            "'lad', which is redrawn itself. Leave it out",
+            "'lad', which moves itself. Leave it out",
         ),
         (lambda: mm.Redraw("lad", 200, others=("lad",)), "`others` names 'lad', which is itself"),
         (lambda: mm.Redraw("lad", 200, others=("agee",)), "No key named 'agee'"),

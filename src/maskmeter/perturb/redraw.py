@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from maskmeter.checks import check_choice, check_number, locked, shown
+from maskmeter.checks import check_choice, check_number, locked
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import Caution, PerturbationError, SmallMarginWarning
 from maskmeter.loglinear import DEFAULT_MODEL, ModelName, make_model
@@ -26,11 +26,14 @@ from maskmeter.perturb.step import (
     RareRecords,
     Rate,
     Step,
+    as_carried,
     as_crossed,
     as_label,
     category_of,
+    check_carried,
     check_disjoint,
     check_matrix_size,
+    moved_together,
 )
 from maskmeter.plurals import counted, plural
 from maskmeter.streams import RandomSource, uniforms_of
@@ -125,10 +128,6 @@ rarer_than = 100                    # people who share a record's other keys"""
         label: str | None = None,
     ) -> None:
         crossed = as_crossed(key)
-        listed = isinstance(carry, list | tuple)
-        columns = tuple(carry) if listed else (carry,)
-        if not all(isinstance(name, str) for name in columns):
-            raise PerturbationError(f"`carry` must be a list of columns, not {shown(carry)}.")
         check_number(rarer_than, name="rarer_than", above=0, error=PerturbationError)
         check_number(share, name="share", above=0, most=1, error=PerturbationError)
         known = as_crossed(tuple(others) if isinstance(others, list) else others, least=0)
@@ -138,7 +137,7 @@ rarer_than = 100                    # people who share a record's other keys"""
             "rarer_than": rarer_than,
             "others": known,
             "share": share,
-            "carry": tuple(dict.fromkeys(columns)),
+            "carry": as_carried(carry),
             "model": check_choice(model, ModelName, name="model"),
             "label": as_label(label, f"redraw {' x '.join(crossed)}"),
         }
@@ -166,10 +165,8 @@ rarer_than = 100                    # people who share a record's other keys"""
         >>> Redraw("lad", rarer_than=120, carry="region").describe("6% of the records")
         'Redrawing of lad (and region with it): 6% of the records took the value of another record; they are among those whose other keys few people share.'
         """
-        keys, carried = " and ".join(self.key), " and ".join(self.carry)
-        along = f" (and {carried} with it)" if carried else ""
         return (
-            f"Redrawing of {keys}{along}: {share} took the value of another record; they are among"
+            f"Redrawing of {moved_together(self.key, self.carry)}: {share} took the value of another record; they are among"
             " those whose other keys few people share."
         )
 
@@ -204,7 +201,7 @@ rarer_than = 100                    # people who share a record's other keys"""
 
     def perturb(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
         """Return the records with exchanged values, and the matrix that describes the exchange."""
-        self._check_carried(data)
+        check_carried(self.key, self.carry, data, step="Redraw")
         rarity = self.rarity(data)
         people = rarity.people(rarity.model.data.codes)
         rare = np.flatnonzero(people < self.rarer_than)
@@ -312,25 +309,6 @@ rarer_than = 100                    # people who share a record's other keys"""
             raise PerturbationError(
                 f"All {int(margin.sum()):,} rare records have the same value of"
                 f" {' and '.join(self.key)}, so an exchange changes nothing. Raise `rarer_than`."
-            )
-
-    def _check_carried(self, data: Microdata) -> None:
-        """Refuse to carry a key or the weights."""
-        keys = [name for name in self.carry if name in data.space.names]
-        if keys and keys[0] in self.key:
-            raise PerturbationError(
-                f"`carry` names {keys[0]!r}, which is redrawn itself. Leave it out."
-            )
-        if keys:
-            both = ", ".join(map(repr, (*self.key, *keys)))
-            raise PerturbationError(
-                f"`carry` names {keys[0]!r}, which is a key. Redraw the keys together:"
-                f" mm.Redraw(({both}), ...)."
-            )
-        if dict(data.reading).get("weights") in self.carry:
-            raise PerturbationError(
-                "`carry` names the weights, which belong to the record and not to its key. Leave them"
-                " out."
             )
 
     def _margin_cautions(self, margin: Integers) -> Iterator[Caution]:

@@ -189,6 +189,46 @@ def as_crossed(key: Any, *, least: int = 1) -> Crossed:
     return tuple(names)
 
 
+def as_carried(carry: Any) -> tuple[str, ...]:
+    """Return the columns that travel with a key as a tuple of names.
+
+    >>> as_carried("region"), as_carried(["region", "ward"])
+    (('region',), ('region', 'ward'))
+    """
+    columns = tuple(carry) if isinstance(carry, list | tuple) else (carry,)
+    if not all(isinstance(name, str) for name in columns):
+        raise PerturbationError(f"`carry` must be a list of columns, not {shown(carry)}.")
+    return tuple(dict.fromkeys(columns))
+
+
+def check_carried(keys: Crossed, carry: tuple[str, ...], data: Microdata, *, step: str) -> None:
+    """Refuse to carry a key or the weights; `step` is the class that carries."""
+    named = [name for name in carry if name in data.space.names]
+    if named and named[0] in keys:
+        raise PerturbationError(f"`carry` names {named[0]!r}, which moves itself. Leave it out.")
+    if named:
+        both = ", ".join(map(repr, (*keys, *named)))
+        raise PerturbationError(
+            f"`carry` names {named[0]!r}, which is a key. Move the keys together:"
+            f" mm.{step}(({both}), ...)."
+        )
+    if dict(data.reading).get("weights") in carry:
+        raise PerturbationError(
+            "`carry` names the weights, which belong to the record and not to its key. Leave them"
+            " out."
+        )
+
+
+def moved_together(keys: Crossed, carry: tuple[str, ...]) -> str:
+    """Return the keys that a step moves and the columns it carries, in words.
+
+    >>> moved_together(("lad",), ("ward",))
+    'lad (and ward with it)'
+    """
+    along = f" (and {' and '.join(carry)} with it)" if carry else ""
+    return f"{' and '.join(keys)}{along}"
+
+
 def as_label(label: object, default: str) -> str:
     """Return the label of a step."""
     if label is None:

@@ -35,12 +35,15 @@ from maskmeter.perturb.step import (
     Rate,
     Step,
     Strata,
+    as_carried,
     as_crossed,
     as_label,
     category_of,
+    check_carried,
     check_disjoint,
     check_rate,
     check_size,
+    moved_together,
 )
 from maskmeter.plurals import counted
 from maskmeter.streams import RandomSource, generator, uniforms_of
@@ -57,6 +60,7 @@ class SwapEntries(StepEntries, tag="swap", frozen=True):
     key: str | list[str]
     rate: float | Varying
     within: list[str] = []
+    carry: list[str] = []
     description: Description = "balanced"
     label: str | None = None
 
@@ -77,6 +81,9 @@ class Swap(Step):
         The share of records to move; `mm.by(...)` to aim, and then pairs stay within each group.
     within
         Control keys: both records of a pair have the same categories of these.
+    carry
+        Columns of the file that travel with the key, such as the ward of a district: left in
+        place, they would give it away.
     description
         The matrix that describes the swap: "balanced" (achieved rates, exact margins), "nominal"
         (the paper's) or "realised" (the moves that were made).
@@ -101,6 +108,7 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
     key: Crossed
     rate: float | By[float]
     within: tuple[str, ...]
+    carry: tuple[str, ...]
     description: Description
     label: str
 
@@ -110,6 +118,7 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         rate: float | By[float],
         *,
         within: tuple[str, ...] | list[str] | str = (),
+        carry: tuple[str, ...] | list[str] | str = (),
         description: Description = "balanced",
         label: str | None = None,
     ) -> None:
@@ -122,6 +131,7 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         object.__setattr__(self, "key", crossed)
         object.__setattr__(self, "rate", checked)
         object.__setattr__(self, "within", control)
+        object.__setattr__(self, "carry", as_carried(carry))
         object.__setattr__(self, "description", description)
         object.__setattr__(self, "label", as_label(label, f"swap {' x '.join(crossed)}"))
 
@@ -129,8 +139,9 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         """Return the call that makes this step."""
         key = repr(self.key[0]) if len(self.key) == 1 else repr(self.key)
         within = f", within={self.within}" if self.within else ""
+        carry = f", carry={self.carry}" if self.carry else ""
         described = "" if self.description == "balanced" else f", description={self.description!r}"
-        return f"Swap({key}, rate={self.rate!r}{within}{described}, label={self.label!r})"
+        return f"Swap({key}, rate={self.rate!r}{within}{carry}{described}, label={self.label!r})"
 
     @property
     def altered_keys(self) -> tuple[str, ...]:
@@ -144,19 +155,20 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         'Swapping of lad: some records exchanged it with another record of the same sex.'
         """
         within = f" of the same {' and '.join(self.within)}" if self.within else ""
-        keys = " and ".join(self.key)
+        keys = moved_together(self.key, self.carry)
         return f"Swapping of {keys}: {share} exchanged it with another record{within}."
 
     def to_plan(self) -> SwapEntries:
         """Return the step as a plan writes it.
 
         >>> Swap("lad", rate=0.2).to_plan()
-        SwapEntries(key='lad', rate=0.2, within=[], description='balanced', label='swap lad')
+        SwapEntries(key='lad', rate=0.2, within=[], carry=[], description='balanced', label='swap lad')
         """
         return SwapEntries(
             as_entry(self.key),
             varying_entry(self.rate),
             within=list(self.within),
+            carry=list(self.carry),
             description=self.description,
             label=self.label,
         )
@@ -168,6 +180,7 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
             tuple(names_of(entries.key)),
             rate=varying(entries.rate, sample),
             within=tuple(entries.within),
+            carry=entries.carry,
             description=entries.description,
             label=entries.label,
         )
@@ -183,6 +196,7 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
 
     def perturb(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
         """Return the swapped codes, with the matrix that describes the swap."""
+        check_carried(self.key, self.carry, data, step="Swap")
         strata = Strata.of(data, self.rate, within=self.within)
         rates = np.array(strata.values)
         size = check_size([data.space[name] for name in self.key], strata)
@@ -197,9 +211,11 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         chosen = order[_lowest(lot[order], group[order], moved.ravel())]
         mixing = generator(seed, f"{self.label}/pair")
         pairs = chosen[pair(true[chosen], strata.of_record[chosen], rng=mixing)]
+        origin = np.arange(len(data))
+        origin[pairs] = pairs[:, ::-1]
         codes = np.array(data.codes, order="F")
         for column in map(data.space.index, self.key):
-            codes[pairs, column] = codes[pairs[:, ::-1], column]
+            codes[:, column] = codes[origin, column]
         released = category_of(codes, data.space, self.key)
         moves = np.bincount(group * size + released, minlength=counts.size * size)
         matrices = [
@@ -219,13 +235,13 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
                 strict=True,
             )
         )
-        moved_to = data.with_codes(codes)
+        moved_to = data.with_codes(codes).carry(self.carry, origin)
         mechanism = Misclassification({self.key: strata.declare(matrices)}).on(moved_to)
         return Perturbed(moved_to, truth, mechanism.fitted_to_counts(), done, cautions)
 
     def perturb_at_source(self, data: Microdata, truth: Microdata, *, seed: int) -> Perturbed:
         """Return the same of records that stay in an engine, whose codes are collected."""
-        return exchanged(self, data, truth, seed=seed)
+        return exchanged(self, data, truth, seed=seed, carry=self.carry)
 
     def _described(self, counts: Integers, rate: float, moved: Integers, moves: Integers) -> Array:
         """Return the matrix that describes the swap of one stratum."""
