@@ -159,10 +159,6 @@ class FormatWarning(MaskmeterWarning):
     """The output format cannot store everything that was read."""
 
 
-class SortedRecordsWarning(FormatWarning):
-    """The records are sorted by a perturbed key, so changed records are out of order."""
-
-
 class BandsWarning(MaskmeterWarning):
     """Some keys were assessed in bands: the figures hold for a file that has these bands."""
 

@@ -98,10 +98,8 @@ def run_assess(
 
 
 def _protected(task: Task, seed: int, made: ProvenanceFile | None) -> Release:
-    """Return the release of a plan with steps, or the file as it is; a repeated one must agree."""
-    if not task.steps:
-        return Release.unchanged(task.sample)
-    release = protect(task.sample, task.steps, rng=seed)
+    """Return the release of a plan, or the file as it is; a repeated one must agree."""
+    release = task.released(seed=seed)
     if made is not None:
         check_repeated(release, made)
     return release
@@ -111,16 +109,13 @@ def run_protect(
     task: Task, path: Path, *, made: ProvenanceFile | None = None
 ) -> tuple[Release, Path]:
     """Return the release of a file, written with its provenance beside it."""
-    steps = task.steps
-    if not steps:
+    if not task.steps and not task.finish:
         raise PlanError("The plan has no [[step]]: add one to protect the file.")
     source = task.sample.path
     seed = _seed(made)
     several = task.sample.at_source is not None
     target = check_file(path, source, seed=seed, several=several)
-    release = protect(task.sample, steps, rng=seed)
-    if made is not None:
-        check_repeated(release, made)
+    release = _protected(task, seed, made)
     if several:
         _write_folder(release, target, task)
         return release, beside(path)
@@ -198,17 +193,19 @@ def run_find(
     if family is not None and task.candidates:
         raise PlanError("The plan has both a [family] and [[candidate]]s: remove one of them.")
     progress(STEPS[2], 2, len(STEPS))
+    drawn = seed_of(seed)
     changed = family.altered_keys if family else altered_keys(task.sample, candidates.values())
     found = found_release(
         _assessor(task, changed, candidates.values()),
         target,
         family=family,
         candidates=candidates or None,
-        seed=seed_of(seed),
+        seed=drawn,
         progress=progress,
     )
+    release = task.finished(found.release, seed=drawn)
     chosen = replace(
-        _assessed(task, found.release, progress, found.tried),
+        _assessed(task, release, progress, found.tried),
         options=found.tried,
         chosen=found.label,
         choice=found.summary().split("\n")[0],
@@ -289,7 +286,7 @@ def _assessor(
         changed,
         loss=task.tables,
         measure=task.plan.loss.measure,
-        carried=carried_columns(candidates),
+        carried=carried_columns(candidates) | set(task.plan.release.drop),
     )
 
 

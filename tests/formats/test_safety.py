@@ -220,39 +220,6 @@ def test_long_labels_are_cut_with_a_warning(ending, size, tmp_path):
     assert label == long[:size]
 
 
-@pytest.mark.parametrize("ending", [".csv", ".sav", ".parquet"])
-def test_writing_records_sorted_by_a_changed_key_warns(ending, tmp_path):
-    frame = pl.DataFrame({"area": sorted(list("abc") * 20), "sex": ["f", "m"] * 30})
-    mm.read(frame, keys=["area"]).write(tmp_path / f"a{ending}")
-    sample = mm.read(tmp_path / f"a{ending}", keys=["area", "sex"])
-    release = mm.Swap("area", 0.2).apply(sample, rng=1)
-    with pytest.warns(mm.MaskmeterWarning, match="sorted by 'area'.*Shuffle"):
-        release.write(tmp_path / f"b{ending}")
-    mm.Swap("sex", 0.2).apply(sample, rng=1).write(
-        tmp_path / f"c{ending}"
-    )  # not sorted by sex, so no warning
-    sample.write(tmp_path / f"d{ending}")
-
-
-@pytest.mark.parametrize("order", [int, str], ids=["as numbers", "as text"])
-def test_records_sorted_by_numbers_of_a_csv_are_warned_of(order, tmp_path):
-    ages = sorted(map(str, [*range(5, 15)] * 6), key=order)
-    pl.DataFrame({"age": ages, "sex": ["f", "m"] * 30}).write_csv(tmp_path / "a.csv")
-    release = mm.Swap("age", 0.2).apply(mm.read(tmp_path / "a.csv", keys=["age", "sex"]), rng=1)
-
-    with pytest.warns(mm.MaskmeterWarning, match="sorted by 'age'.*Shuffle"):
-        release.write(tmp_path / "b.csv")
-
-
-def test_sorted_records_of_which_some_are_left_out_are_warned_of(tmp_path):
-    frame = pl.DataFrame({"area": sorted(list("abc") * 20), "sex": ["f", "m"] * 30})
-    sample = mm.read(frame, keys=["area", "sex"], fraction=0.1)
-    swapped = mm.protect(sample, [mm.Swap("area", 0.2), mm.Subsample(0.9)], rng=1)
-    with pytest.warns(mm.MaskmeterWarning, match="sorted by 'area'.*Shuffle"):
-        swapped.write(tmp_path / "swapped.csv")
-    mm.Subsample(0.9).apply(sample, rng=1).write(tmp_path / "part.csv")  # nobody moved
-
-
 def test_a_file_in_the_path_and_a_read_only_folder_give_different_errors(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     refused(lambda: files.check_folder(tmp_path / "file" / "new"), "is not a folder.")

@@ -36,6 +36,9 @@ class FiledRecords(RecordRows):
     whole: bool
     rows: NDArray[np.int64] | None
     carried: Mapping[str, NDArray[np.int64]]
+    dropped: tuple[str, ...]
+    renumbered: Mapping[str, NDArray[np.int64]]
+    reweighted: bool
     at_source: AtSource | None
     held: Any
 
@@ -54,7 +57,8 @@ class FiledRecords(RecordRows):
     def to_frame(self) -> Any:
         """Return the user's columns, in their order and types, with the key values held here.
 
-        A pandas frame keeps its index.
+        A pandas frame keeps its index, unless the records were shuffled: it would tell how they
+        stood before.
 
         >>> import polars as pl, maskmeter as mm
         >>> people = pl.DataFrame({"sex": ["f", "m"], "age": [30, 40]})
@@ -107,10 +111,24 @@ class FiledRecords(RecordRows):
         """Return the user's frame with the key values held here, or the keys of some of its rows."""
         if self.source is None:
             return decode(self.space, self.codes if rows is None else self.codes[rows])
-        names = self.source.names if rows is None and self.whole else self.space.names
         held = self.rows if rows is None else rows if self.rows is None else self.rows[rows]
+        names = self.written_names if rows is None else self.space.names
         found = self.source.records(self._replacements(rows), rows=held, names=names)
-        return found if rows is not None or self.rows is None else without_unused(found)
+        if rows is not None or self.rows is None:
+            return found
+        return without_unused(nw.maybe_reset_index(found) if self.shuffled else found)
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether the records stand in another order than in the source."""
+        return self.rows is not None and bool((np.diff(self.rows) < 0).any())
+
+    @property
+    def written_names(self) -> tuple[str, ...]:
+        """Names of the columns that are written: all but those that are dropped, or the keys alone."""
+        if self.source is None or not self.whole:
+            return self.space.names
+        return tuple(name for name in self.source.names if name not in self.dropped)
 
     def write(self, path: str | Path) -> None:
         """Write the user's columns with the key values held here, in the format of the ending.
@@ -124,7 +142,7 @@ class FiledRecords(RecordRows):
             with whole_folder(Path(path)) as unfinished:
                 self.write_folder(unfinished)
         elif self.source is not None and self.whole:
-            self.source.write_with(path, self._replacements(), self.rows)
+            self.source.write_with(path, self._replacements(), self.rows, drop=self.dropped)
         else:
             Source.of(self.to_frame(), codebook=self.codebook).write_with(path, ())
 
@@ -201,8 +219,8 @@ class FiledRecords(RecordRows):
         ]
         if rows is not None:  # the keys are all that is asked for
             return keys
-        keys += self._carried()
-        return keys if self.rows is None else [*keys, *self._new_weights()]
+        keys += [*self._carried(), *self._new_weights(), *self._new_numbers()]
+        return [one for one in keys if one.column not in self.dropped]
 
     def _carried(self) -> Iterator[Replacement]:
         """Yield the columns that travel with a key; only whole records have any."""
@@ -214,9 +232,11 @@ class FiledRecords(RecordRows):
             yield Replacement(name, codes[rows], column.categories, codes)
 
     def _new_weights(self) -> Iterator[Replacement]:
-        """Yield the column of weights, which are others when not all records are held."""
+        """Yield the column of weights, which are others when records were left out at random."""
         name = dict(self.reading).get("weights")
-        if name is None or self.weights is None or self.source is None or not self.whole:
+        if name is None or not self.reweighted or not self.whole:
+            return
+        if self.weights is None or self.source is None:
             return
         column = self.source.columns([name])[name]
         values, codes = np.unique(self.weights, return_inverse=True)
@@ -226,7 +246,19 @@ class FiledRecords(RecordRows):
         if column.dtype == nw.String:  # as in delimited text, with the decimal mark of the file
             comma = any("," in text for text in column.drop_nulls().unique().to_list())
             listed = tuple(str(one).replace(".", ",") if comma else str(one) for one in listed)
-        yield Replacement(name, codes.astype(np.int64), listed, before, recoded=True)
+        yield Replacement(name, codes.astype(np.int64), listed, before, recoded=True, numbers=True)
+
+    def _new_numbers(self) -> Iterator[Replacement]:
+        """Yield the columns that are numbered anew."""
+        if self.source is None or not self.whole:
+            return
+        for name, numbers in self.renumbered.items():
+            column = self.source.columns([name])[name]
+            every: list[Hashable] = [None, *range(1, int(numbers.max(initial=0)) + 1)]
+            if column.dtype == nw.String:
+                every[1:] = map(str, every[1:])
+            before = np.zeros(len(column), dtype=np.int64)
+            yield Replacement(name, numbers, tuple(every), before, recoded=True, numbers=True)
 
     def fingerprint(self) -> str:
         """Return a hash of the file the records came from, or of their keys if it was a frame."""

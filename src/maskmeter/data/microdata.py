@@ -60,6 +60,10 @@ class Microdata(FiledRecords):
     rows: NDArray[np.int64] | None = field(default=None, repr=False)  # of the source, if not all
     # Columns that travel with a key, each with the row of the source that a record's value is from.
     carried: Mapping[str, NDArray[np.int64]] = field(default_factory=dict, repr=False)
+    dropped: tuple[str, ...] = field(default=(), repr=False)  # columns that are not written
+    # Columns with new numbers, each with that of every record; 0 where it had no value.
+    renumbered: Mapping[str, NDArray[np.int64]] = field(default_factory=dict, repr=False)
+    reweighted: bool = field(default=False, repr=False)  # weights are not those of the source
     times: NDArray[np.int64] | None = field(default=None, repr=False)  # records behind each row
     # The numbers of records in random streams, if these are not their rows.
     ids: NDArray[np.uint64] | None = field(default=None, repr=False)
@@ -158,6 +162,7 @@ class Microdata(FiledRecords):
             weights=weights,
             rows=held,
             carried=carried,
+            renumbered={name: numbers[rows] for name, numbers in self.renumbered.items()},
             times=None if self.times is None else self.times[rows],
             also={name: replace(one, codes=one.codes[rows]) for name, one in self.also.items()},
             ids=None if self.ids is None else self.ids[rows],

@@ -90,4 +90,5 @@ def thinned_records(data: Microdata, fraction: float) -> Microdata:
         data,
         fraction=None if data.fraction is None else mapped(data.fraction, lambda pi: pi * fraction),
         weights=None if data.weights is None else data.weights / fraction,
+        reweighted=True,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -36,15 +36,12 @@ from maskmeter.errors import (
     FormatWarning,
     InputError,
     MaskmeterError,
-    SortedRecordsWarning,
 )
 from maskmeter.files import whole
 from maskmeter.formats.codebook import EMPTY, Codebook
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.format import Feature, Header
 from maskmeter.formats.replacement import Replacement, Rows
-
-FEW = 30  # records that may stand in order by chance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,15 +203,19 @@ class Source:
         return (frame if rows is None else frame[rows]).with_columns(*replaced)
 
     def write_with(
-        self, path: str | Path, replacements: Sequence[Replacement], rows: Rows | None = None
+        self,
+        path: str | Path,
+        replacements: Sequence[Replacement],
+        rows: Rows | None = None,
+        *,
+        drop: Sequence[str] = (),
     ) -> None:
         """Write the records with some columns replaced and all others untouched, whole or not at all.
 
-        `rows` are the records to keep, in order. A file in the format of this one differs from it
+        `rows` are the records to keep, in order, and `drop` the columns to leave out. A file in the format of this one differs from it
         in the replaced cells only where its format can be copied; a warning says what is lost.
         """
         target = formats.check_target(path, self.path)
-        _warn_if_sorted(replacements, rows)
         labelled = Feature.VALUE_LABELS in formats.format_of(target).keeps
         replacements = [one.labelled() if labelled else one for one in replacements]
         book = self.codebook
@@ -222,10 +223,11 @@ class Source:
             if one.recoded and (one.labels or isinstance(one.values[0], str)):
                 book = book.recode(one.column, tuple(zip(one.values, one.labels, strict=False)))
         with whole(target) as unfinished:
-            if self._copied(unfinished, replacements, rows):
+            if self._copied(unfinished, replacements, rows, drop):
                 left = book.left_out
             else:
-                frame = self.records(replacements, rows=rows)
+                names = [name for name in self.names if name not in drop]
+                frame = self.records(replacements, rows=rows, names=names)
                 frame = frame if rows is None else without_unused(frame)
                 left = formats.write(frame, unfinished, book, source=self.path)
         if left:
@@ -235,7 +237,13 @@ class Source:
                 stacklevel=3,
             )
 
-    def _copied(self, path: Path, replacements: Sequence[Replacement], rows: Rows | None) -> bool:
+    def _copied(
+        self,
+        path: Path,
+        replacements: Sequence[Replacement],
+        rows: Rows | None,
+        drop: Sequence[str],
+    ) -> bool:
         """Write a copy of the file in which only some cells differ; return False if that cannot be.
 
         Where cells are changed in their bytes, a layout that was misunderstood shows in the records.
@@ -247,10 +255,12 @@ class Source:
             return False
         changed = [one for one in replacements if one.changes(rows)]
         source = self.unchanged_path()
-        done = read.rewrite(source, path, header=self.header, replacements=changed, rows=rows)
+        done = read.rewrite(
+            source, path, header=self.header, replacements=changed, rows=rows, drop=drop
+        )
         if not done or not read.rebuilt:
             return done
-        return formats.holds(path, self.header, self.records(replacements))
+        return formats.holds(path, self.header, self.records(replacements, rows=rows))
 
     def check_unchanged(self) -> None:
         """Raise unless all files are as they were when they were opened."""
@@ -310,37 +320,3 @@ def _check_engine(engine: Any, master: str | None) -> None:
 def _state(path: Path) -> tuple[int, int]:
     stat = path.stat()
     return stat.st_size, stat.st_mtime_ns
-
-
-def _warn_if_sorted(replacements: Sequence[Replacement], rows: Rows | None) -> None:
-    """Warn when a column was changed by which the records are sorted: those moved stand out of place.
-
-    `rows` are the records that are written; the order of the others cannot be seen.
-    """
-    for one in replacements:
-        old = (one.before if rows is None else one.before[rows]).astype(np.int64)
-        in_order = _rises_or_falls(old) or _rises_or_falls(_text_ranks(one.values)[old])
-        if len(old) >= FEW and in_order and (old != one.codes).any():
-            warnings.warn(
-                f"The records are sorted by {one.column!r}, which was perturbed: changed records are"
-                " out of order and can be recognised. Shuffle the records before you read them.",
-                SortedRecordsWarning,
-                stacklevel=4,
-            )
-
-
-def _rises_or_falls(numbers: NDArray[np.int64]) -> bool:
-    steps = np.diff(numbers)
-    return bool((steps >= 0).all() or (steps <= 0).all())
-
-
-def _text_ranks(values: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Return the place of each text among the others sorted as text, as programs may sort numbers.
-
-    >>> _text_ranks(["2", "10"]).tolist(), _text_ranks([2, 10]).tolist()
-    ([1, 0], [0, 1])
-    """
-    places = list(range(len(values)))
-    if all(isinstance(value, str) for value in values):
-        places.sort(key=values.__getitem__)  # type: ignore[arg-type] # texts
-    return np.argsort(places)

@@ -127,11 +127,14 @@ class Findings:
 def record_frame(found: Findings) -> pl.DataFrame:
     """Return a row for each record: its released keys, whether it is unique, and its risks.
 
-    Of records that stay in an engine, these are the unique ones.
+    `record` is its row in the released file, `original_record` that in the original where records
+    were shuffled or left out. Of records that stay in an engine, these are the unique ones.
     """
     worst, released = found.worst, found.released
     rows = np.arange(len(released)) if released.at_source is None else released.unique_rows
     columns: dict[str, Any] = {"record": released.record_names(rows)}
+    if found.data.kept is not None:
+        columns["original_record"] = found.data.kept[rows]
     columns |= {
         f"key {key.name}": decode_small(key, released.codes[rows, position])
         for position, key in enumerate(released.space.keys)

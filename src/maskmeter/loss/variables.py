@@ -44,6 +44,10 @@ class VariableChange:
         Categories that no record has, before or after, are left out.
         """
         original, truth = release.original, release.truth
+        if name in release.released.dropped:
+            raise InputError(
+                f"{name!r} was dropped from the released file. Leave out tables with it."
+            )
         categories, before = column_codes(original, name)
         if name in original.space.names:
             position = original.space.index(name)

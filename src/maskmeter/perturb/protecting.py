@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 
 import numpy as np
@@ -11,17 +11,28 @@ import numpy as np
 from maskmeter.data.microdata import Microdata, check_microdata
 from maskmeter.errors import Caution, PerturbationError, warn
 from maskmeter.mechanism import Mechanism
+from maskmeter.perturb.finish import Finish
 from maskmeter.perturb.release import Provenance, Release
 from maskmeter.perturb.step import Perturbed, RareRecords, Rate, Step
 from maskmeter.streams import RandomSource, seed_of
 from maskmeter.types import Integers
 
 
-def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None) -> Release:
+def protect(
+    data: Microdata,
+    steps: Sequence[Step],
+    *,
+    rng: RandomSource = None,
+    shuffle: bool = False,
+    drop: Iterable[str] = (),
+    renumber: Iterable[str] = (),
+    household: str | None = None,
+) -> Release:
     """Return the release of a file to which some steps were applied, in order.
 
     Each step draws from random streams of its own, named by its label, so that adding or
-    reordering steps changes no other step's draws. Keep the release confidential: it holds the
+    reordering steps changes no other step's draws. At the end rows may be shuffled and columns
+    dropped or renumbered, as by `release.finished`. Keep the release confidential: it holds the
     original and the seed.
 
     >>> import polars as pl, maskmeter as mm
@@ -32,8 +43,19 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
     20
     """
     check_microdata(data)
-    steps = _checked_steps(steps)
-    seed = seed_of(rng)
+    finish = Finish.of(shuffle=shuffle, drop=drop, renumber=renumber, household=household)
+    return protected(data, steps, seed=seed_of(rng), finish=finish)
+
+
+def protected(
+    data: Microdata,
+    steps: Sequence[Step],
+    *,
+    seed: int,
+    finish: Finish = Finish(),  # noqa: B008 - it is frozen
+) -> Release:
+    """Return the release of a file after some steps and a finish; there must be one of these."""
+    steps = _checked_steps(steps, finish)
     current, truth, kept = data, data, np.arange(len(data.codes))
     recodes, rare = tuple[Step, ...](), tuple[RareRecords, ...]()
     mechanism, groups = Mechanism(data.space), dict[str, Integers]()
@@ -51,8 +73,8 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
         kept = kept if done.rows is None else kept[done.rows]
         reported += done.rates
         cautions += done.cautions
-    warn(cautions)
-    return Release(
+    warn(cautions, stacklevel=4)
+    made = Release(
         data,
         current,
         mechanism,
@@ -66,6 +88,7 @@ def protect(data: Microdata, steps: Sequence[Step], *, rng: RandomSource = None)
         recodes,
         rare,
     )
+    return made.with_finish(finish)
 
 
 def _composed(mechanism: Mechanism, before: Microdata, done: Perturbed) -> Mechanism:
@@ -113,9 +136,10 @@ def _changed(before: Microdata, done: Perturbed) -> int:
     return int((done.data.codes != before.codes).any(axis=1).sum())
 
 
-def _checked_steps(given: Sequence[Step]) -> tuple[Step, ...]:
-    steps = tuple(given) if isinstance(given, list | tuple) else ()
-    if not steps or not all(isinstance(step, Step) for step in steps):
+def _checked_steps(given: Sequence[Step], finish: Finish) -> tuple[Step, ...]:
+    listed = isinstance(given, list | tuple)
+    steps = tuple(given) if listed else ()
+    if not listed or not (steps or finish) or not all(isinstance(step, Step) for step in steps):
         raise PerturbationError("Give a list of steps, such as [mm.Swap(...), mm.Pram(...)].")
     labels = [step.label for step in steps]
     if len(set(labels)) < len(labels):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from maskmeter.mechanism import (
     as_mechanism,
 )
 from maskmeter.page import Table
+from maskmeter.perturb.finish import Finish
 from maskmeter.perturb.step import RareRecords, Rate, Step
 from maskmeter.plurals import counted, plural
 from maskmeter.types import Integers
@@ -35,6 +36,7 @@ class Provenance:
     seed: int = field(repr=False)
     input_hash: str
     versions: tuple[tuple[str, str], ...]
+    finish: Finish = field(default_factory=Finish)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,8 @@ class Release(InWords):
     put beside its original by hand. `cautions` are what its steps warned of, such as records that
     found no partner. `truth` has the true values of the released records, with the released keys:
     it differs from the original if keys were recoded (`groups` has the released code of each
-    original one), or if not all records were `kept`.
+    original one), or if not all records were `kept` in their order (`kept` has the original row of
+    each released record).
 
     >>> import polars as pl, maskmeter as mm
     >>> sample = mm.read(pl.DataFrame({"sex": ["f", "m"]}), keys=["sex"], fraction=0.1)
@@ -155,7 +158,7 @@ class Release(InWords):
     @property
     def thinned(self) -> bool:
         """Whether some of the original records are not released."""
-        return self.kept is not None or len(self.released) < len(self.original)
+        return len(self.released) < len(self.original)
 
     @property
     def left_out(self) -> float:
@@ -289,6 +292,65 @@ class Release(InWords):
             groups={name: group for name, group in self.groups.items() if name in names},
             kept=self.kept,
             recodes=known,
+        )
+
+    def finished(
+        self,
+        *,
+        shuffle: bool = False,
+        drop: Iterable[str] = (),
+        renumber: Iterable[str] = (),
+        household: str | None = None,
+    ) -> Release:
+        """Return the release with its rows shuffled, columns dropped or renumbered.
+
+        The order of rows, a kept column or an identifier can undo a swap as surely as its seed.
+
+        Parameters
+        ----------
+        shuffle
+            Whether to put the records in a random order; those of a household stay together.
+        drop
+            Columns to leave out of the released file.
+        renumber
+            Columns, such as identifiers, whose values become random numbers: the same for records
+            that share a value.
+        household
+            Column of household numbers.
+
+        >>> import polars as pl, maskmeter as mm
+        >>> people = pl.DataFrame({"pid": range(100), "lad": ["a"] * 50 + ["b"] * 50})
+        >>> sample = mm.read(people, keys=["lad"], fraction=0.1)
+        >>> release = mm.Swap("lad", rate=0.2).apply(sample, rng=2010).finished(shuffle=True, drop=["pid"])
+        >>> release.to_frame().columns, release.changed_records
+        (['lad'], 20)
+        """
+        return self.with_finish(
+            Finish.of(shuffle=shuffle, drop=drop, renumber=renumber, household=household)
+        )
+
+    def with_finish(self, finish: Finish) -> Release:
+        """Return the finished release; its seed draws the order and the new numbers."""
+        if not finish:
+            return self
+        made = self.provenance
+        if made is None:
+            raise InputError(
+                "This release was put together by hand, so it has no seed: shuffle and renumber the"
+                " file before you read it."
+            )
+        if made.finish:
+            raise InputError("This release is finished already: finish the one it was made from.")
+        done = finish.apply(self.released, self.truth, seed=made.seed)
+        kept = self.kept
+        if done.order is not None:
+            kept = done.order if kept is None else kept[done.order]
+        return replace(
+            self,
+            released=done.data,
+            truth=done.truth,
+            kept=kept,
+            provenance=replace(made, finish=finish),
         )
 
     def write(self, path: str | Path) -> None:

@@ -29,11 +29,13 @@ from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.mechanism import Misclassification
 from maskmeter.perturb import Release
 from maskmeter.perturb.entries import StepEntries, Varying, matrix_of, varying, varying_entry
+from maskmeter.perturb.finish import Finish
 from maskmeter.perturb.methods import step_of
+from maskmeter.perturb.protecting import protected
 from maskmeter.perturb.step import Step
 from maskmeter.plan.reading import PlanFile
 from maskmeter.plan.recorded import recorded_space
-from maskmeter.plan.schema import Data, LossPlan, Plan
+from maskmeter.plan.schema import Data, LossPlan, Plan, ReleasePlan
 from maskmeter.plurals import counted
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import View, views
@@ -146,6 +148,38 @@ class Task:
         )
         return found
 
+    @cached_property
+    def finish(self) -> Finish:
+        """What is done to the released file as a whole."""
+        one = self.plan.release
+        found: Finish = self.file.blame(
+            ("release",),
+            lambda: Finish.of(
+                shuffle=one.shuffle,
+                drop=one.drop,
+                renumber=one.renumber,
+                household=self.plan.data.household,
+            ),
+        )
+        return found
+
+    def released(self, *, seed: int) -> Release:
+        """Return the release of the file after the steps, finished; the file as it is without any."""
+        if not self.steps:
+            return self.finished(Release.unchanged(self.sample), seed=seed)
+        return self.finished(protected(self.sample, self.steps, seed=seed), seed=seed)
+
+    def finished(self, release: Release, *, seed: int) -> Release:
+        """Return a release with its file finished as the plan says."""
+
+        def made() -> Release:
+            if release.provenance is None and self.finish:  # no step was made
+                return protected(self.sample, [], seed=seed, finish=self.finish)
+            return release.with_finish(self.finish)
+
+        found: Release = self.file.blame(("release",), made)
+        return found
+
     @property
     def tables(self) -> list[tuple[str, str]]:
         """The tables that analysts need; the strongest associations are added to them."""
@@ -190,7 +224,12 @@ def plan_of_release(
             **reading,
         ),
         step=[] if made is None else [step.to_plan() for step in made.steps],
+        release=ReleasePlan() if made is None else _finish_entries(made.finish),
     )
+
+
+def _finish_entries(finish: Finish) -> ReleasePlan:
+    return ReleasePlan(finish.shuffle, list(finish.drop), list(finish.renumber))
 
 
 class Where(NamedTuple):
@@ -260,6 +299,9 @@ def read_task(file: PlanFile, source: Path, where: Where = Where()) -> Task:  # 
         _check_share(sample, population)
     for number, pair in enumerate(plan.loss.tables):
         file.blame(("loss", "tables", number), lambda pair=pair: _check_table(sample, pair))
+        file.blame(
+            ("loss", "tables", number), lambda pair=pair: _check_kept(pair, plan.release.drop)
+        )
     return Task(file, sample, population, _errors(file, sample), households)
 
 
@@ -333,6 +375,14 @@ def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
         if distinct > max(_MANY, len(sample) / 10):
             raise InputError(
                 f"Column {column!r} has {distinct:,} distinct values, too many for a table."
+            )
+
+
+def _check_kept(pair: tuple[str, str], dropped: list[str]) -> None:
+    for column in pair:
+        if column in dropped:
+            raise InputError(
+                f"Column {column!r} is dropped from the released file: leave out tables with it."
             )
 
 

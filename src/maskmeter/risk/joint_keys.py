@@ -126,7 +126,7 @@ def why_not_exact(view: View, table: HouseholdTable) -> str:
 
     A household is included as a whole: all members must be released, with one probability.
     """
-    if view.release.kept is not None:
+    if view.release.thinned:
         return (
             "Not all records are released, so that households are not whole and their joint keys do"
             " not tell. Leave out the population of households, or the subsample."

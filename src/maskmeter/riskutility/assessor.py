@@ -188,11 +188,14 @@ class Assessor:
 
 
 def carried_columns(candidates: Iterable[Steps | Release]) -> frozenset[str]:
-    """Return the columns that travel with a key in some candidate: a table of both never changes."""
+    """Return the columns that travel with a key in some candidate, or are dropped.
+
+    A table of a key and what travels with it never changes.
+    """
     named: set[str] = set()
     for one in candidates:
         if isinstance(one, Release):
-            named |= one.released.carried.keys()
+            named |= one.released.carried.keys() | set(one.released.dropped)
         for part in one if isinstance(one, list | tuple) else [one]:
             named |= set(getattr(part, "carry", ()))
     return frozenset(named)
