@@ -13,7 +13,8 @@ from maskmeter.checks import Progress
 from maskmeter.data.engines.files import files_of, names_several
 from maskmeter.data.source import files_hash
 from maskmeter.errors import PlanError, without_warnings
-from maskmeter.evidence.assessment import Assessment, assessment_of
+from maskmeter.evidence.assessment import Assessment, assessment_of, checked_release
+from maskmeter.evidence.check_figures import CheckFigures, check_figures
 from maskmeter.evidence.figures import comparison_figures
 from maskmeter.evidence.overwrite import another_release, beside, check_file, check_provenance
 from maskmeter.evidence.pack import (
@@ -127,6 +128,12 @@ def run_protect(
     return release, beside(path.with_name(target.name))
 
 
+def run_check(task: Task, release: Release) -> CheckFigures | None:
+    """Return what the release check finds; None where the records stay in an engine."""
+    found = checked_release(release, household=task.plan.data.household, **task.check_options)
+    return None if found is None else check_figures(found)
+
+
 def _write_folder(release: Release, target: Path, task: Task) -> None:
     """Write records that stay in an engine to a new folder, and their provenance beside it."""
     made, ours = beside(target), False
@@ -219,6 +226,7 @@ def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
     """Return a plan that stands alone: its matrices written out, its paths whole."""
     plan, folder = task.plan, task.file.folder
     population = plan.data.population
+    earlier = [str((folder / path).resolve()) for path in plan.check.earlier]
     data = msgspec.structs.replace(
         plan.data,
         population=None if population is None else str((folder / population).resolve()),
@@ -234,6 +242,7 @@ def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
         plan,
         data=data,
         error=errors,
+        check=plan.check if not earlier else msgspec.structs.replace(plan.check, earlier=earlier),
         step=[step.to_plan() for step in (task.steps if steps is None else steps)],
         candidate=[
             msgspec.structs.replace(
@@ -273,6 +282,7 @@ def _assessed(
         target=task.target,
         household=task.plan.data.household,
         households=task.households,
+        **task.check_options,
         progress=progress,
     )
 

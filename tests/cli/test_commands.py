@@ -140,7 +140,7 @@ def test_assess_writes_the_same_figures_as_the_api(packed, ending):
     informed = mm.estimate_risk(release, model, intruder="informed")
     found = json.loads((out / "assessment.json").read_text(encoding="utf-8"))
     (scenario,) = found["scenarios"]
-    assert found["schema_version"] == 4
+    assert found["schema_version"] == 5
     assert scenario["intruder"] == "informed"
     for name, one in (("exact_match", risk), ("informed", informed)):
         assert scenario["risks"][name]["total"] == one.total

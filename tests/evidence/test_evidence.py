@@ -199,7 +199,7 @@ def test_the_figures_survive_json_and_match_the_documented_schema(found):
     schema = msgspec.json.schema(Figures)
 
     assert msgspec.json.decode(written, type=Figures) == figures(found)
-    assert json.loads(written)["schema_version"] == 4
+    assert json.loads(written)["schema_version"] == 5
     documented = Path(__file__).parents[2] / "docs" / "assessment.schema.json"
     assert json.loads(documented.read_text(encoding="utf-8")) == json.loads(json.dumps(schema))
 
@@ -216,6 +216,7 @@ def test_a_report_has_its_sections_in_order(found):
 
     assert [section.title for section in listed] == [
         "The risk",
+        "Does the file give itself away?",
         "How the file was protected",
         "What was assessed",
         "Which keys drive the risk",
@@ -390,13 +391,14 @@ def test_with_many_keys_the_risk_without_each_key_is_not_measured(sample, monkey
     assert "The risk without one key" not in said
 
 
-def test_a_caution_warns_of_households_that_reveal_a_change(sample):
-    frame = sample.to_frame().with_columns(hh=pl.int_range(pl.len()) // 2)
+def test_a_finding_tells_of_households_that_a_change_splits(sample):
+    frame = sample.to_frame().sort("lad").with_columns(hh=pl.int_range(pl.len()) // 3)
     read = mm.read(frame, keys=KEYS, fraction=0.02)
     swapped = mm.Swap("lad", rate=0.2).apply(read, rng=1)
     said = "".join(texts(agency_sections(assess(swapped, household="hh"))))
 
-    assert "members of a household who differ" in said
+    assert "The household ('hh') gives away" in said
+    assert "with one value before have several" in said
 
 
 def test_report_writes_exactly_the_files_it_lists(release, tmp_path):

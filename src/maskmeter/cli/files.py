@@ -24,6 +24,8 @@ from maskmeter.plurals import counted, plural
 
 if TYPE_CHECKING:  # --help must not wait for what commands need
     from maskmeter.evidence import Pack
+    from maskmeter.evidence.check_figures import CheckFigures
+    from maskmeter.perturb import Release
     from maskmeter.plan import Plan
 
 out_folder = click.option(
@@ -133,11 +135,9 @@ def protect(
       maskmeter protect survey.sav --from safe.sav.provenance.json --out b.sav
       maskmeter protect 'census/*.parquet' --plan p.toml --id pid --out safe/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.figures import step_figures
     from maskmeter.evidence.overwrite import check_file
     from maskmeter.evidence.pack import check_seed
-    from maskmeter.evidence.sections import steps_table
-    from maskmeter.workflows import STEPS, run_protect
+    from maskmeter.workflows import STEPS, run_check, run_protect
 
     if (plan_path is None) == (repeated is None):
         raise click.UsageError("Give either --plan, or --from to recreate a release.")
@@ -154,20 +154,34 @@ def protect(
         )
         progress(STEPS[1], 1, len(STEPS))
         release, beside = run_protect(task, out, made=made)
+        progress("Checking the release", 0, 0)
+        check = run_check(task, release)
     warn(check_seed(release))
-    steps = step_figures(release)
-    moved, records = release.changed_records, len(release.released)
+    _show_release(release, check, (out, beside), as_json=as_json)
+
+
+def _show_release(
+    release: Release, check: CheckFigures | None, files: tuple[Path, ...], *, as_json: bool
+) -> None:
+    """Print what was changed, what the release check found and where the files are."""
+    from maskmeter.evidence.check_blocks import check_words
+    from maskmeter.evidence.figures import step_figures
+    from maskmeter.evidence.sections import steps_table
+
+    steps, moved, records = step_figures(release), release.changed_records, len(release.released)
     if as_json:
         told = [to_builtins(one) for one in steps]
-        files = [str(out), str(beside)]
-        click.echo(json.dumps({"changed": moved / records, "steps": told, "files": files}))
+        figures = {"changed": moved / records, "steps": told, "check": to_builtins(check)}
+        click.echo(json.dumps({**figures, "files": list(map(str, files))}))
         return
     print_words(
         f"{moved:,} of {counted(records, 'record')} {plural(moved, 'was', 'were')} changed."
     )
     print_table(steps_table(steps))
     print_words(*(str(one) for one in release.rare))
-    print_files((out, beside))
+    if check is not None:
+        print_words("", *check_words(check), "")
+    print_files(files)
 
 
 def is_at_source(file: Path, given: dict[str, Any]) -> bool:
@@ -179,6 +193,7 @@ def is_at_source(file: Path, given: dict[str, Any]) -> bool:
 
 def show_pack(pack: Pack, *, as_json: bool) -> None:
     """Print the figures of a pack and where its files are."""
+    from maskmeter.evidence.check_blocks import check_words
     from maskmeter.evidence.schema import encoded
     from maskmeter.evidence.sections import cell_sizes, risk_table
     from maskmeter.riskutility.layers import layer_table
@@ -191,6 +206,8 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
     if pack.figures.layers:
         print_table(layer_table(pack.figures.layers))
     print_table(cell_sizes(pack.figures))
+    if pack.figures.check is not None:
+        print_words("", *check_words(pack.figures.check), "")
     warn_of((*pack.figures.cautions, *pack.figures.worst.cautions))
     for lost in pack.lost:
         warnings.warn(lost, FormatWarning, stacklevel=2)

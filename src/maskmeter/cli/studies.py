@@ -96,6 +96,7 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
 
 
 def _print_story(found: Demo) -> None:
+    from maskmeter.evidence.check_blocks import check_words
     from maskmeter.page import Table
     from maskmeter.riskutility.layers import layer_table
     from maskmeter.riskutility.riskmap import map_frame, map_table
@@ -114,6 +115,8 @@ def _print_story(found: Demo) -> None:
     )
     print_table(layer_table(found.found.layers))
     print_words("", found.found.summary().split("\n")[0], "", found.pack.summary(), "")
+    if found.pack.figures.check is not None:
+        print_words(*check_words(found.pack.figures.check), "")
     rows = tuple(
         (
             equation,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -28,6 +28,7 @@ from maskmeter.page import Table
 from maskmeter.perturb import Release
 from maskmeter.perturb.condensing import condensed
 from maskmeter.plurals import counted
+from maskmeter.release_check import ReleaseCheck, check_release
 from maskmeter.risk.intruder import INFORMED, Intruder
 from maskmeter.risk.models import Model
 from maskmeter.risk.target import Target
@@ -112,9 +113,13 @@ def assess(
     model: Model = DEFAULT_MODEL,
     households: HouseholdTable | None = None,
     drop_one: bool = True,
+    accept: Iterable[Mapping[str, str]] = (),
+    earlier: Iterable[Any] = (),
     progress: Progress | None = None,
 ) -> Assessment:
     """Return the assessment of a file, or of its release: risk in every scenario, loss, verdict.
+
+    The release check (`mm.check_release`) is part of it, unless the records stay in an engine.
 
     Parameters
     ----------
@@ -139,6 +144,9 @@ def assess(
         bounds.
     drop_one
         Whether to measure the risk without each key as well.
+    accept, earlier
+        Findings of the release check that the agency accepts, and earlier releases of the same
+        file, as for `mm.check_release`.
 
     >>> import maskmeter as mm
     >>> people = mm.bernoulli_sample(mm.synthetic_census(size=80_000), fraction=0.05, rng=1)
@@ -161,6 +169,8 @@ def assess(
         household=household,
         households=households,
         drop_one=drop_one,
+        accept=accept,
+        earlier=earlier,
         given=not isinstance(model, str),
         progress=progress,
     )
@@ -178,6 +188,8 @@ def assessment_of(
     household: str | None = None,
     households: HouseholdTable | None = None,
     drop_one: bool = True,
+    accept: Iterable[Mapping[str, str]] = (),
+    earlier: Iterable[Any] = (),
     given: bool = False,
     progress: Progress | None = None,
 ) -> Assessment:
@@ -218,7 +230,25 @@ def assessment_of(
         target,
         household,
         named_tables(loss),
+        check=checked_release(release, household=household, accept=accept, earlier=earlier),
     )
+
+
+def checked_release(
+    release: Release,
+    *,
+    household: str | None,
+    accept: Iterable[Mapping[str, str]] = (),
+    earlier: Iterable[Any] = (),
+) -> ReleaseCheck | None:
+    """Return the release check; None where the records stay in an engine.
+
+    A household that the released file does not name is none to its readers.
+    """
+    if release.released.times is not None:
+        return None
+    kept = household if household in release.released.written_names else None
+    return check_release(release, household=kept, accept=accept, earlier=earlier)
 
 
 def _check_households(households: object, household: str | None) -> None:

@@ -14,6 +14,7 @@ import maskmeter
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.varying import By
 from maskmeter.errors import Caution
+from maskmeter.evidence.check_figures import check_figures
 from maskmeter.evidence.findings import Findings
 from maskmeter.evidence.model_figures import finite, model_figures
 from maskmeter.evidence.scenario import ScenarioRisk
@@ -41,7 +42,7 @@ from maskmeter.evidence.schema import (
     TargetFigures,
     WithoutKey,
 )
-from maskmeter.evidence.wording import NOT_ASSESSED, SHARE, verdict
+from maskmeter.evidence.wording import NOT_ASSESSED, NOT_CHECKED, NOT_COMPARED, SHARE, verdict
 from maskmeter.loss import Loss
 from maskmeter.loss.tables import margin_frame
 from maskmeter.perturb import Release
@@ -81,7 +82,10 @@ def figures(found: Findings) -> Figures:
         headline=found.worst.name,
         scenarios=tuple(_scenario(one, found) for one in found.scenarios),
         target=_target(found),
+        check=None if found.check is None else check_figures(found.check),
         steps=() if release is None else step_figures(release),
+        finish=_finish(release, named=True),
+        public_finish=_finish(release, named=False),
         groups=() if release is None else _groups(release),
         changed=_changed(found.data),
         left_out=found.data.left_out if found.data.thinned else None,
@@ -96,7 +100,7 @@ def figures(found: Findings) -> Figures:
         layers=_layers(found),
         chosen=found.chosen or None,
         choice=found.choice or None,
-        not_assessed=NOT_ASSESSED,
+        not_assessed=not_assessed(found),
     )
     return msgspec.structs.replace(known, verdict=verdict(known))
 
@@ -141,6 +145,11 @@ def _step(step: Step, release: Release) -> StepFigures:
         term=step.term,
         note=next((str(one) for one in release.rare if one.step == step.label), ""),
     )
+
+
+def _finish(release: Release | None, *, named: bool) -> tuple[str, ...]:
+    made = None if release is None else release.provenance
+    return () if made is None else made.finish.describe(named=named)
 
 
 def _groups(release: Release) -> tuple[GroupFigures, ...]:
@@ -245,7 +254,10 @@ def _target(found: Findings) -> TargetFigures | None:
     target = found.target
     if target is None:
         return None
-    least = [one.name for one in found.scenarios if target.decide(one.risk).verdict == found.mark]
+    outcome = found.outcome or target.decide({one.name: one.risk for one in found.scenarios})
+    least = [
+        one.name for one in found.scenarios if target.decide(one.risk).verdict == outcome.verdict
+    ]
     return TargetFigures(
         words=str(target),
         max_total=target.max_total,
@@ -253,10 +265,19 @@ def _target(found: Findings) -> TargetFigures | None:
         max_record=target.max_record,
         intruder=target.intruder,
         by=target.by,
-        met=bool(found.met),
-        failing=() if found.mark == "met" else tuple(least),
+        met=outcome.met,
+        verdict=outcome.verdict,
+        failing=() if outcome.verdict == "met" else tuple(least),
         allowed=target.allowed(found.worst.risk.unprotected),
     )
+
+
+def not_assessed(found: Findings) -> tuple[str, ...]:
+    """Return what an assessment leaves out, in sentences."""
+    kinds = {one.kind for one in found.check.findings} if found.check is not None else set()
+    unseen = () if found.check is not None else (NOT_CHECKED,)
+    alone = () if "earlier" in kinds else (NOT_COMPARED,)
+    return (*NOT_ASSESSED, *unseen, *alone)
 
 
 def _scenario(one: ScenarioRisk, found: Findings) -> ScenarioFigures:

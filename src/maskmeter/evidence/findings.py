@@ -18,6 +18,7 @@ from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.loss import Loss, Losses
 from maskmeter.perturb import Release
 from maskmeter.plurals import plural
+from maskmeter.release_check import ReleaseCheck
 from maskmeter.risk import EstimatedRisk
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED
 from maskmeter.risk.target import Outcome, Target, Verdict
@@ -46,6 +47,7 @@ class Findings:
     chosen: str = ""  # which of the options this is
     choice: str = ""  # why it was chosen, in words
     private: tuple[Caution, ...] = ()  # cautions that only the agency may read
+    check: ReleaseCheck | None = None  # None for records that stay in an engine
 
     @property
     def release(self) -> Release | None:
@@ -112,15 +114,27 @@ class Findings:
         return self.target.decide({one.name: one.risk for one in self.scenarios})
 
     @property
+    def given_away(self) -> bool:
+        """Whether the release check found that the file gives itself away."""
+        return self.check is not None and not self.check.passed
+
+    @property
     def mark(self) -> Verdict | None:
-        """Whether the target is met, as in the scenario where it is met least; None without one."""
+        """Whether the target is met, as in the scenario where it is met least; None without one.
+
+        A file that gives itself away meets none, whatever its risk.
+        """
+        if self.given_away:
+            return "not met"
         if not self.assessable:
             return "not assessable"
         return None if self.outcome is None else self.outcome.verdict
 
     @property
     def met(self) -> bool | None:
-        """Whether every scenario meets the target, by the figure that it asks for."""
+        """Whether every scenario meets the target, and the release check is passed."""
+        if self.given_away:
+            return False
         return None if self.outcome is None else self.outcome.met
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from maskmeter.evidence.check_figures import check_sentence
 from maskmeter.evidence.drawings import risk_chart
 from maskmeter.evidence.schema import Figures, RiskFigures
 from maskmeter.evidence.sections import map_figure, reductions
@@ -24,7 +25,12 @@ from maskmeter.risk.intruder import INFORMED
 
 def top(figures: Figures) -> Top:
     """Return the first screen: the decision, the risk before and after, and the keys behind it."""
-    said = [*target_sentence(figures), *_unmet(figures), *reservations(figures)]
+    said = [
+        *check_sentence(figures.check),
+        *target_sentence(figures),
+        *_unmet(figures),
+        *reservations(figures),
+    ]
     held = figures.assessable
     return Top(
         headline(figures),

@@ -21,22 +21,8 @@ def household_words(figures: Figures) -> Iterator[str]:
 
 
 def household_blocks(figures: Figures) -> Iterator[Block]:
-    """Yield the risk of households, and a caution that households can reveal changed records.
-
-    The bounds are those of a model, so that there are none where it does not fit. The public is
-    not told where changes may be found.
-    """
-    known = figures.worst.households
-    if known is None:
-        return
+    """Yield the risk of households; bounds of a model are left out where it does not fit."""
     yield from map(Text, household_words(figures))
-    if figures.changed is not None and known.column:
-        yield Text(
-            f"The file keeps {known.column}, but records were changed one by one: members of a"
-            " household who differ where they should agree reveal a change. Drop the column from the"
-            " release, or renumber households within the categories of the changed keys.",
-            "Caution",
-        )
 
 
 def household_sentence(known: HouseholdFigures, rounded_to: int | None) -> str:

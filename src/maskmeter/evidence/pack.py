@@ -42,9 +42,17 @@ from maskmeter.mechanism.mechanism import move_frame
 from maskmeter.page import Section, Table, Top, render
 from maskmeter.page import figures as figures_of
 from maskmeter.perturb import Release
-from maskmeter.plan.job import plan_of_release
-from maskmeter.plan.schema import LossPlan, Plan, ReportPlan, Scenario, TargetPlan
+from maskmeter.plan.release_plan import plan_of_release
+from maskmeter.plan.schema import (
+    CheckPlan,
+    LossPlan,
+    Plan,
+    ReportPlan,
+    Scenario,
+    TargetPlan,
+)
 from maskmeter.plurals import counted
+from maskmeter.release_check import ReleaseCheck
 from maskmeter.risk.view import ALL_KEYS
 from maskmeter.riskutility import RiskUtilityMap
 
@@ -169,6 +177,7 @@ def _plan(found: Assessment, settings: Settings) -> Plan:
     return msgspec.structs.replace(
         plan,
         loss=LossPlan(list(found.asked), found.measure),
+        check=_check_plan(found.check),
         target=None
         if target is None
         else TargetPlan(
@@ -181,6 +190,15 @@ def _plan(found: Assessment, settings: Settings) -> Plan:
             settings.rates,
             settings.matrix,
         ),
+    )
+
+
+def _check_plan(check: ReleaseCheck | None) -> CheckPlan:
+    """Return what a release check was told, as a plan writes it."""
+    if check is None or not (check.accept or check.earlier):
+        return CheckPlan()
+    return msgspec.convert(
+        {"accept": list(check.accept), "earlier": list(check.earlier)}, CheckPlan
     )
 
 

@@ -13,6 +13,7 @@ from math import ceil, floor
 
 from msgspec.structs import replace
 
+from maskmeter.evidence.check_figures import public_check
 from maskmeter.evidence.figures import DRIVING
 from maskmeter.evidence.schema import (
     CautionFigures,
@@ -105,7 +106,10 @@ def redact(figures: Figures, policy: Policy) -> Figures:
             for one in figures.scenarios
         ),
         target=None if figures.target is None else replace(figures.target, allowed=None),
+        check=None if figures.check is None else public_check(figures.check),
         steps=tuple(_step(one, policy) for one in figures.steps),
+        finish=figures.public_finish,
+        public_finish=figures.public_finish,
         groups=(),
         changed=_changed(figures, policy),
         left_out=None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
+from maskmeter.evidence.check_figures import CheckFigures
 from maskmeter.evidence.model_figures import ModelFigures, Part
 
-VERSION = 4
+VERSION = 5
 
 
 class KeyFigures(Part, frozen=True):
@@ -155,9 +156,9 @@ class ScenarioFigures(Part, frozen=True):
 
 
 class TargetFigures(Part, frozen=True):
-    """The target of risk, and whether it is met in every scenario.
+    """The target of risk, and whether the risk meets it in every scenario.
 
-    `allowed` is how many correct matches it allows in the worst scenario, or which risk of a
+    `verdict` says how well, whatever the release check found. `allowed` is how many correct matches it allows in the worst scenario, or which risk of a
     record; `failing` are the scenarios where it is met least.
     """
 
@@ -168,6 +169,7 @@ class TargetFigures(Part, frozen=True):
     intruder: str
     by: str
     met: bool
+    verdict: str
     failing: tuple[str, ...]
     allowed: float | None
 
@@ -293,7 +295,7 @@ class Figures(Part, frozen=True):
     schema_version: int
     maskmeter: str
     rounded_to: int | None
-    mark: str | None  # of the target: met, met at the estimate only, not met, not assessable
+    mark: str | None  # met, met at the estimate only, not met, not assessable
     verdict: str
     records: int
     keys: tuple[KeyFigures, ...]
@@ -302,7 +304,10 @@ class Figures(Part, frozen=True):
     headline: str  # name of the worst scenario
     scenarios: tuple[ScenarioFigures, ...]
     target: TargetFigures | None
+    check: CheckFigures | None  # None where it was not made
     steps: tuple[StepFigures, ...]
+    finish: tuple[str, ...]  # what was done to the file as a whole, in sentences
+    public_finish: tuple[str, ...]  # the same without names
     groups: tuple[GroupFigures, ...]
     changed: float | None  # None where keys are only recoded, or records left out
     left_out: float | None  # None where all records are released

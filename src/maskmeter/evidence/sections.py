@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from maskmeter.display import SIZES
+from maskmeter.evidence.check_blocks import check_blocks
 from maskmeter.evidence.drawings import (
     drivers_chart,
     map_drawing,
@@ -57,6 +58,7 @@ def sections(figures: Figures, records: RecordTables | None = None) -> list[Sect
     """
     parts: tuple[tuple[str, Iterable[Block]], ...] = (
         ("The risk", _risk(figures)),
+        ("Does the file give itself away?", check_blocks(figures.check)),
         ("How the file was protected", _how(figures)),
         ("What was assessed", _what(figures)),
         ("Which keys drive the risk", _keys(figures)),
@@ -173,8 +175,8 @@ def _risk(figures: Figures) -> Iterator[Block]:
 
 
 def _how(figures: Figures) -> Iterator[Block]:
-    if figures.steps:
-        yield Points(tuple(map(step_done, figures.steps)))
+    if figures.steps or figures.finish:
+        yield Points((*map(step_done, figures.steps), *figures.finish))
         for step in figures.steps:
             if step.note:
                 yield Text(step.note)

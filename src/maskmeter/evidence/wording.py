@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maskmeter.errors import UnfitModelWarning
+from maskmeter.evidence.check_figures import check_sentence
 from maskmeter.evidence.schema import (
     Figures,
     MapFigures,
@@ -15,7 +16,7 @@ from maskmeter.evidence.schema import (
     SamplingFigures,
     StepFigures,
 )
-from maskmeter.plurals import plural
+from maskmeter.plurals import counted, plural
 from maskmeter.risk.intruder import BY_WHOM, INFORMED
 
 SHARE = "{share}"  # in the pattern of a step, where the share of records goes
@@ -78,14 +79,17 @@ def marked(figures: Figures) -> tuple[str, str]:
     """Return the mark of a report in words, and its tone; both are empty without a target."""
     if figures.mark is None:
         return "", ""
+    if figures.check is not None and not figures.check.passed:
+        return "Not met: the file gives itself away", _TONES["not met"]
     words = f"Target {figures.mark}" if figures.assessable else figures.mark.capitalize()
     return words, _TONES[figures.mark]
 
 
 def verdict(figures: Figures) -> str:
-    """Return the outcome in a few sentences: the target first, then the figure, then the cautions."""
+    """Return the outcome in a few sentences: the check and the target first, then the figure."""
     return " ".join(
         [
+            *check_sentence(figures.check),
             *target_sentence(figures),
             headline(figures),
             *qualified(figures),
@@ -173,6 +177,10 @@ def reservations(figures: Figures) -> list[str]:
     lines = []
     if figures.changed == 0:
         lines.append("No record was changed: the protected file holds the original values.")
+    if figures.check is not None and figures.check.of("caution"):
+        lines.append(
+            f"The release check has {counted(len(figures.check.of('caution')), 'caution')}."
+        )
     ignored = figures.worst.better_without if figures.assessable else ()
     for one in ignored[:1]:
         say = Numbers(figures.rounded_to)
@@ -185,10 +193,11 @@ def reservations(figures: Figures) -> list[str]:
 
 
 def target_sentence(figures: Figures) -> list[str]:
-    """Return whether the target is met, by which figure and where it is not; nothing without one."""
-    target, mark = figures.target, figures.mark
-    if target is None or mark is None:
+    """Return whether the risk meets the target, by which figure and where not; nothing without one."""
+    target = figures.target
+    if target is None:
         return []
+    mark = target.verdict
     several = len(figures.scenarios) > 1
     interval = not figures.population_known and target.max_record is None
     at_the_end = " at the upper end of the interval" if interval else ""
@@ -299,15 +308,16 @@ NOT_ASSESSED = (
     "Attribute disclosure: what an intruder can learn about people without matching a record.",
     "Records that are not unique on the keys: an intruder may guess among the few that agree.",
     "Columns that are not keys, above all numbers that may be known exactly, such as incomes.",
-    (
-        "Columns that reveal where a key was changed: household numbers, finer areas, the order of"
-        " the records."
-    ),
-    "Other releases from the same source, which an intruder could combine with this one.",
     "Households, firms or schools as groups, unless a household column was given.",
     "How likely an attempt is, what an intruder would gain, and the harm of a wrong match.",
     "Analyses other than the tables whose information loss is shown.",
 )
+
+NOT_CHECKED = (
+    "Columns that reveal where a key was changed: household numbers, finer areas, the order of the"
+    " records."
+)
+NOT_COMPARED = "Other releases from the same source, which an intruder could combine with this one."
 
 _TERMS = (
     ("Key", "A variable that an intruder may know about a person, such as sex, age or place."),

@@ -14,6 +14,7 @@ from maskmeter.data.ids import id_numbers
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.source import Source
 from maskmeter.errors import InputError
+from maskmeter.plurals import counted
 from maskmeter.streams import uniforms_of
 from maskmeter.types import Integers
 
@@ -66,6 +67,22 @@ class Finish:
     def __bool__(self) -> bool:
         """Return True when there is something to do."""
         return self.shuffle or bool(self.drop or self.renumber)
+
+    def describe(self, *, named: bool) -> tuple[str, ...]:
+        """Return what was done in sentences; columns are `named` or counted.
+
+        >>> Finish(shuffle=True, drop=("pid",)).describe(named=True)
+        ('The rows were put in a random order.', 'Left out: pid.')
+        """
+        said = []
+        if self.shuffle:
+            together = ", with the members of a household together" if self.household else ""
+            said.append(f"The rows were put in a random order{together}.")
+        for words, columns in (("Left out", self.drop), ("Numbered anew at random", self.renumber)):
+            if columns:
+                told = ", ".join(columns) if named else counted(len(columns), "column")
+                said.append(f"{words}: {told}.")
+        return tuple(said)
 
     def apply(self, data: Microdata, truth: Microdata, *, seed: int) -> Finished:
         """Return the finished records; both files have the same ones."""

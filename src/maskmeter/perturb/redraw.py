@@ -34,6 +34,7 @@ from maskmeter.perturb.step import (
     check_disjoint,
     check_matrix_size,
     moved_together,
+    with_values_of,
 )
 from maskmeter.plurals import counted, plural
 from maskmeter.streams import RandomSource, uniforms_of
@@ -214,12 +215,9 @@ rarer_than = 100                    # people who share a record's other keys"""
         origin = np.arange(len(data))
         order = np.argsort(uniforms_of(seed, f"{self.label}/order", data.numbers)[moved])
         origin[moved] = moved[order]
-        codes = np.array(data.codes, order="F")
-        for column in map(data.space.index, self.key):
-            codes[:, column] = codes[origin, column]
+        released = with_values_of(data, origin, keys=self.key, carry=self.carry)
         factor = self._factor(data, rarity, margin, len(moved))
-        released = data.with_codes(codes).carry(self.carry, origin)
-        changed = (codes[rare] != data.codes[rare]).any(axis=1).mean()
+        changed = (released.codes[rare] != data.codes[rare]).any(axis=1).mean()
         expected = float(margin @ (1 - factor.P[RARE].diagonal())) / len(rare)
         rest = len(data) - len(rare)
         rates = (

@@ -219,6 +219,16 @@ def check_carried(keys: Crossed, carry: tuple[str, ...], data: Microdata, *, ste
         )
 
 
+def with_values_of(
+    data: Microdata, origin: Integers, *, keys: Crossed, carry: tuple[str, ...]
+) -> Microdata:
+    """Return records whose keys, and columns carried along, are those of other records, `origin`."""
+    codes = np.array(data.codes, order="F")
+    for column in map(data.space.index, keys):
+        codes[:, column] = codes[origin, column]
+    return data.with_codes(codes).carry(carry, origin)
+
+
 def moved_together(keys: Crossed, carry: tuple[str, ...]) -> str:
     """Return the keys that a step moves and the columns it carries, in words.
 

@@ -44,6 +44,7 @@ from maskmeter.perturb.step import (
     check_rate,
     check_size,
     moved_together,
+    with_values_of,
 )
 from maskmeter.plurals import counted
 from maskmeter.streams import RandomSource, generator, uniforms_of
@@ -213,10 +214,8 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
         pairs = chosen[pair(true[chosen], strata.of_record[chosen], rng=mixing)]
         origin = np.arange(len(data))
         origin[pairs] = pairs[:, ::-1]
-        codes = np.array(data.codes, order="F")
-        for column in map(data.space.index, self.key):
-            codes[:, column] = codes[origin, column]
-        released = category_of(codes, data.space, self.key)
+        moved_to = with_values_of(data, origin, keys=self.key, carry=self.carry)
+        released = category_of(moved_to.codes, data.space, self.key)
         moves = np.bincount(group * size + released, minlength=counts.size * size)
         matrices = [
             Matrix(locked(self._described(*stratum)))
@@ -235,7 +234,6 @@ rate = 0.20                         # or {by = SECOND, values = {...}, otherwise
                 strict=True,
             )
         )
-        moved_to = data.with_codes(codes).carry(self.carry, origin)
         mechanism = Misclassification({self.key: strata.declare(matrices)}).on(moved_to)
         return Perturbed(moved_to, truth, mechanism.fitted_to_counts(), done, cautions)
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from maskmeter.data.bands import MANY
 from maskmeter.data.engines.files import PARQUET, EngineName, files_of, names_several
 from maskmeter.data.households import HouseholdTable, count_households
 from maskmeter.data.microdata import Microdata
@@ -19,32 +18,28 @@ from maskmeter.data.source import Source
 from maskmeter.data.table import KeyTable, count
 from maskmeter.errors import (
     ColumnNotFoundError,
-    InputError,
     ManyCategoriesWarning,
     PlanError,
-    PopulationMismatchWarning,
     without_warnings,
 )
-from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.mechanism import Misclassification
 from maskmeter.perturb import Release
-from maskmeter.perturb.entries import StepEntries, Varying, matrix_of, varying, varying_entry
+from maskmeter.perturb.entries import StepEntries, Varying, matrix_of
 from maskmeter.perturb.finish import Finish
 from maskmeter.perturb.methods import step_of
 from maskmeter.perturb.protecting import protected
 from maskmeter.perturb.step import Step
+from maskmeter.plan.checking import check_release_check, check_tables
 from maskmeter.plan.reading import PlanFile
 from maskmeter.plan.recorded import recorded_space
-from maskmeter.plan.schema import Data, LossPlan, Plan, ReleasePlan
-from maskmeter.plurals import counted
+from maskmeter.plan.sampling import check_share, sampled, share
+from maskmeter.plan.schema import LossPlan, Plan
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import View, views
 from maskmeter.riskutility import Family
 from maskmeter.riskutility.riskmap import UNCHANGED
 
 OWN_KEYS, OWN_STEPS = "keys of the plan", "the plan's steps"
-_MANY = 1000  # rows or columns of a table, beyond which they are hardly categories
-_OFF = 1.2  # times: what a fraction may differ from the share that a population tells
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +176,15 @@ class Task:
         return found
 
     @property
+    def check_options(self) -> dict[str, Any]:
+        """What the release check takes: accepted findings, and earlier releases."""
+        check = self.plan.check
+        return {
+            "accept": [msgspec.structs.asdict(one) for one in check.accept],
+            "earlier": [self.file.folder / path for path in check.earlier],
+        }
+
+    @property
     def tables(self) -> list[tuple[str, str]]:
         """The tables that analysts need; the strongest associations are added to them."""
         return [(rows, columns) for rows, columns in self.plan.loss.tables]
@@ -206,32 +210,6 @@ def steps_of(file: PlanFile, place: tuple[str | int, ...], sample: Microdata) ->
     return steps
 
 
-def plan_of_release(
-    release: Release, *, household: str | None = None, model: ModelName = DEFAULT_MODEL
-) -> Plan:
-    """Return the plan that a release was made by, as far as its file is known."""
-    original, made = release.original, release.provenance
-    reading = dict(original.reading)
-    fraction = None if original.fraction is None else varying_entry(original.fraction)
-    many = [key.name for key in original.space.keys if key.size > MANY]  # read as they are
-    return Plan(
-        data=Data(
-            keys=list(original.space.names),
-            fraction=fraction,
-            household=household,
-            model=model,
-            codes=many,
-            **reading,
-        ),
-        step=[] if made is None else [step.to_plan() for step in made.steps],
-        release=ReleasePlan() if made is None else _finish_entries(made.finish),
-    )
-
-
-def _finish_entries(finish: Finish) -> ReleasePlan:
-    return ReleasePlan(finish.shuffle, list(finish.drop), list(finish.renumber))
-
-
 class Where(NamedTuple):
     """Where the rows of files are worked on, if not in memory: an engine, and a cluster's address."""
 
@@ -253,8 +231,8 @@ def read_to_protect(file: PlanFile, source: Path, where: Where) -> Task:
     data, steps = file.plan.data, file.plan.step
     varying = data.fraction.keys_used() if isinstance(data.fraction, Varying) else ()
     needed = list(dict.fromkeys([*(key for step in steps for key in step.keys_used()), *varying]))
-    sampled = data.fraction is not None or data.weights is not None
-    if not where.holds(source) or not needed or not sampled or any(map(_needs_all, steps)):
+    known = data.fraction is not None or data.weights is not None
+    if not where.holds(source) or not needed or not known or any(map(_needs_all, steps)):
         return read_task(file, source, where)
     _checked_keys(file, source)
     bands = {name: cut for name, cut in data.bands.items() if name in needed}
@@ -292,16 +270,13 @@ def read_task(file: PlanFile, source: Path, where: Where = Where()) -> Task:  # 
     also = [name for pair in plan.loss.tables for name in pair]
     sample = _read(file, source, space, reading | where._asdict() | {"also": also})
     if isinstance(data.fraction, Varying):
-        sample = file.blame(("data", "fraction"), lambda: _sampled(sample, data.fraction))
+        sample = file.blame(("data", "fraction"), lambda: sampled(sample, data.fraction))
     elif data.fraction is None and data.weights is None:
-        sample = replace(sample, fraction=_share(sample, population))
+        sample = replace(sample, fraction=share(sample, population))
     elif population is not None:
-        _check_share(sample, population)
-    for number, pair in enumerate(plan.loss.tables):
-        file.blame(("loss", "tables", number), lambda pair=pair: _check_table(sample, pair))
-        file.blame(
-            ("loss", "tables", number), lambda pair=pair: _check_kept(pair, plan.release.drop)
-        )
+        check_share(sample, population)
+    check_tables(file, sample)
+    check_release_check(file, sample)
     return Task(file, sample, population, _errors(file, sample), households)
 
 
@@ -364,28 +339,6 @@ def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> M
     return sample
 
 
-def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
-    """Refuse columns that the file does not have, or that make no table."""
-    if pair[0] == pair[1]:
-        raise InputError(f"A table needs two columns, not {pair[0]!r} twice.")
-    if sample.source is None:
-        return
-    for column in pair:
-        distinct = sample.column(column).used
-        if distinct > max(_MANY, len(sample) / 10):
-            raise InputError(
-                f"Column {column!r} has {distinct:,} distinct values, too many for a table."
-            )
-
-
-def _check_kept(pair: tuple[str, str], dropped: list[str]) -> None:
-    for column in pair:
-        if column in dropped:
-            raise InputError(
-                f"Column {column!r} is dropped from the released file: leave out tables with it."
-            )
-
-
 def file_keys(plan: Plan) -> list[str]:
     """Return the keys of the file: those to be read, those known, others that steps depend on."""
     named = [*plan.data.read, *plan.data.keys]
@@ -395,39 +348,6 @@ def file_keys(plan: Plan) -> list[str]:
     if plan.family is not None:
         named += plan.family.keys_used()
     return list(dict.fromkeys(named)) if plan.data.keys or plan.scenario else []
-
-
-def _sampled(sample: Microdata, fraction: Varying) -> Microdata:
-    return replace(sample, fraction=varying(fraction, sample))
-
-
-def _share(sample: Microdata, population: KeyTable | None) -> float:
-    """Return the share of the population in the file, when no fraction is given."""
-    if population is None:
-        raise PlanError(
-            "The sampling fraction is not given: use --fraction or --weights, or fraction or"
-            " weights under [data] in the plan."
-        )
-    if population.total < len(sample):
-        raise PlanError(
-            f"The population has only {counted(population.total, 'unit')}, the file"
-            f" {counted(len(sample), 'record')}:"
-            " give the population that the file was sampled from."
-        )
-    return len(sample) / population.total
-
-
-def _check_share(sample: Microdata, population: KeyTable) -> None:
-    """Warn when the fraction or weights disagree with the size of the population."""
-    told = len(sample) / population.total
-    given = len(sample) / sample.expected_population
-    if not 1 / _OFF < given / told < _OFF:
-        warnings.warn(
-            f"The file holds {told:.3g} of the population's units, but the fraction or the weights"
-            f" say {given:.3g}: give the population that the file was sampled from, or correct them.",
-            PopulationMismatchWarning,
-            stacklevel=2,
-        )
 
 
 def _errors(file: PlanFile, sample: Microdata) -> Misclassification | None:

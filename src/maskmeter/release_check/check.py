@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import narwhals.stable.v2 as nw
@@ -13,25 +14,35 @@ from numpy.typing import NDArray
 
 from maskmeter import chart
 from maskmeter.checks import check_choice, shown
-from maskmeter.data.frames import FrameKind, as_kind
+from maskmeter.data.frames import FrameKind, as_kind, decode_small
 from maskmeter.display import InWords
 from maskmeter.errors import ColumnNotFoundError, InputError
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted, plural
+from maskmeter.release_check.accepting import accepted
 from maskmeter.release_check.columns import KeptColumn, kept_column
+from maskmeter.release_check.earlier import (
+    earlier_files,
+    paired,
+    recovered_from,
+    unpaired_note,
+)
 from maskmeter.release_check.finding import FindingKind, ReleaseFinding, Severity, severity_of
 from maskmeter.release_check.guesses import (
+    REACHES,
+    TELLING,
     Told,
     guess_by_group,
     guess_by_order,
     stand_out,
     told_by_method,
 )
+from maskmeter.release_check.identifiers import identifying_columns
+from maskmeter.release_check.mends import SHUFFLE, mend_column, mend_earlier, mend_household
 from maskmeter.types import Integers
 
 _WORST_FIRST = get_args(Severity)
 _MOST_BARS = 12
-_ACCEPT = {"kind", "column", "reason"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +54,8 @@ class ReleaseCheck(InWords):
 
     findings: tuple[ReleaseFinding, ...]
     frame_kind: FrameKind
+    accept: tuple[Mapping[str, str], ...] = ()  # what was accepted, found or not
+    earlier: tuple[str, ...] = ()  # files that it was compared with
 
     _shown = (
         ("severity", "severity", ""),
@@ -84,12 +97,12 @@ class ReleaseCheck(InWords):
         return as_kind(self._frame(), self.frame_kind)
 
     def _frame(self) -> pl.DataFrame:
-        texts = ("severity", "kind", "key", "column", "mend", "reason")
+        texts = ("severity", "kind", "key", "column", "reason")
         counts = ("found", "baseline", "changed")
-        return pl.DataFrame(
-            {name: [getattr(one, name) for one in self.findings] for name in (*texts, *counts)},
-            schema=dict.fromkeys(texts, pl.String) | dict.fromkeys(counts, pl.Int64),
-        )
+        rows = {name: [getattr(one, name) for one in self.findings] for name in (*texts, *counts)}
+        rows["mend"] = [one.mend.words for one in self.findings]
+        kinds = dict.fromkeys(texts, pl.String) | dict.fromkeys(counts, pl.Int64)
+        return pl.DataFrame(rows, schema=kinds | {"mend": pl.String})
 
     def plot(self) -> Any:
         """Return an Altair chart of the changed records that are given away, the worst ways first."""
@@ -112,7 +125,11 @@ class ReleaseCheck(InWords):
 
 
 def check_release(
-    release: Release, *, household: str | None = None, accept: Iterable[Mapping[str, str]] = ()
+    release: Release,
+    *,
+    household: str | None = None,
+    accept: Iterable[Mapping[str, str]] = (),
+    earlier: Iterable[Any] = (),
 ) -> ReleaseCheck:
     """Return what the released file gives away: by its order, its columns and its households.
 
@@ -127,7 +144,11 @@ def check_release(
     household
         Column of household numbers.
     accept
-        Findings that the agency accepts, each with its `kind`, `column` and `reason`.
+        Findings that the agency accepts, each with its `kind`, `column` and `reason`; the column of
+        an earlier release is its name, that of the order of rows is empty.
+    earlier
+        Releases of the same file that were made before: paths or data frames. What another draw left
+        unchanged is the value that this one changed.
 
     >>> import maskmeter as mm
     >>> people = mm.synthetic_census(size=5_000).sort("lad")
@@ -141,7 +162,9 @@ def check_release(
             " is released as it is: mm.Release.unchanged(sample)."
         )
     release.released.check_held("A release check")
-    columns = tuple(_kept_columns(release))
+    accept, earlier = tuple(accept), tuple(earlier)
+    frame = nw.from_native(release.to_frame()).to_polars()
+    columns = tuple(filter(None, map(kept_column, frame.iter_columns())))
     names = {one.name for one in columns}
     if household is not None and household not in names:
         raise ColumnNotFoundError(household, tuple(sorted(names)), named=True, listed=True)
@@ -150,19 +173,12 @@ def check_release(
         for key in release.altered_keys
         for finding in _given_away(release, key, columns, household)
     ]
-    found += _identifying(columns, release)
-    found = _accepted(found, tuple(accept))
+    found += _from_earlier(release, frame, earlier)
+    found += identifying_columns(columns, release)
+    found = accepted(found, accept, names)
     found.sort(key=lambda one: (_WORST_FIRST.index(one.severity), -one.share))
-    return ReleaseCheck(tuple(found), release.frame_kind)
-
-
-def _kept_columns(release: Release) -> Iterator[KeptColumn]:
-    """Yield the columns of the released file."""
-    frame = nw.from_native(release.to_frame()).to_polars()
-    for series in frame.iter_columns():
-        column = kept_column(series)
-        if column is not None:
-            yield column
+    files = tuple(str(Path(one).absolute()) for one in earlier if isinstance(one, str | Path))
+    return ReleaseCheck(tuple(found), release.frame_kind, accept, files)
 
 
 class _Changed(NamedTuple):
@@ -192,9 +208,7 @@ def _given_away(
 ) -> Iterator[ReleaseFinding]:
     """Yield what order, columns and households tell of the changed values of a key."""
     records = _changed(release, key)
-    by_order = guess_by_order(records.released, records.rows)
-    mend = "Shuffle the records before you read them."
-    yield _recovered("order", key, by_order, records, mend=mend)
+    yield _by_order(key, records)
     moved = np.zeros(len(records.released), dtype=bool)
     moved[records.rows] = True
     for column in columns:
@@ -205,11 +219,48 @@ def _given_away(
             split = _split_households(column.groups, release, key)
             found = _recovered("household", key, guess, records, column=column.name)
             note = f" {counted(split, 'household')} with one value before {plural(split, 'has', 'have')} several."
-            yield replace(found, note=note, mend=f"Swap whole households, or drop {household!r}.")
+            yield replace(found, note=note, mend=mend_household(column.name))
             continue
-        mend = f"Drop {column.name!r}, or change {key!r} only within it."
-        yield _recovered("column", key, guess, records, column=column.name, mend=mend)
-        yield _standing_out(key, column, moved, records)
+        given = _recovered("column", key, guess, records, column=column.name)
+        how = {"determines": given.found > TELLING * given.changed}
+        yield replace(given, mend=mend_column(release, key, column.name, **how))
+        shown_by = _standing_out(key, column, moved, records)
+        yield replace(shown_by, mend=mend_column(release, key, column.name, **how, shows=True))
+
+
+def _from_earlier(
+    release: Release, frame: pl.DataFrame, earlier: Iterable[Any]
+) -> Iterator[ReleaseFinding]:
+    """Yield what each earlier release tells of the changed values of each key."""
+    keys = release.altered_keys
+    without = (*keys, *release.released.renumbered)
+    for name, other in earlier_files(earlier, keys).items():
+        pairs = paired(frame, other, without=without)
+        for key in keys:
+            records = _changed(release, key)
+            known = right = np.zeros(len(records.rows), dtype=bool)
+            if pairs is not None:
+                position = release.truth.space.index(key)
+                codes = release.truth.codes[:, position]
+                true = decode_small(release.truth.space.keys[position], codes)
+                known, right = recovered_from(other[key], true, pairs, records.rows)
+            baseline = records.told.guess == records.true
+            found = _finding("earlier", key, right | (~known & baseline), baseline, column=name)
+            yield replace(found, mend=mend_earlier(), note=unpaired_note(pairs, len(frame)))
+
+
+def _by_order(key: str, records: _Changed) -> ReleaseFinding:
+    """Return what neighbours tell, near ones or many: by whichever guess recovers more.
+
+    In a file that is sorted by a key of many categories, only the nearest records share a value.
+    """
+    found = [
+        _recovered(
+            "order", key, guess_by_order(records.released, records.rows, reach=reach), records
+        )
+        for reach in REACHES
+    ]
+    return replace(max(found, key=lambda one: one.found), mend=SHUFFLE)
 
 
 def _recovered(
@@ -219,21 +270,19 @@ def _recovered(
     records: _Changed,
     *,
     column: str = "",
-    mend: str = "",
 ) -> ReleaseFinding:
     """Return how many changed values a guess recovers; where there is none, the method's is taken."""
     baseline = records.told.guess == records.true
     right = np.where(guess < 0, records.told.guess, guess) == records.true
-    return _finding(kind, key, right, baseline, column=column, mend=mend)
+    return _finding(kind, key, right, baseline, column=column)
 
 
 def _standing_out(
     key: str, column: KeptColumn, moved: NDArray[np.bool_], records: _Changed
 ) -> ReleaseFinding:
     seen = stand_out(records.released, column.bands, moved)[records.rows]
-    mend = f"Drop {column.name!r}, change {key!r} only within it, or forbid the moves that show."
     told = seen & records.told.changed
-    return _finding("stands-out", key, seen, told, column=column.name, mend=mend)
+    return _finding("stands-out", key, seen, told, column=column.name)
 
 
 def _finding(
@@ -243,12 +292,11 @@ def _finding(
     baseline: NDArray[np.bool_],
     *,
     column: str,
-    mend: str,
 ) -> ReleaseFinding:
     gained, lost = int((found & ~baseline).sum()), int((baseline & ~found).sum())
     severity = severity_of(gained=gained, lost=lost, changed=len(found))
     sums = int(found.sum()), int(baseline.sum()), len(found)
-    return ReleaseFinding(kind, key, column, *sums, severity, mend)
+    return ReleaseFinding(kind, key, column, *sums, severity)
 
 
 def _split_households(groups: Integers, release: Release, key: str) -> int:
@@ -265,58 +313,3 @@ def _one_value(groups: Integers, values: Integers) -> NDArray[np.bool_]:
     np.maximum.at(most, groups, values)
     alike: NDArray[np.bool_] = least == most
     return alike
-
-
-def _identifying(columns: Sequence[KeptColumn], release: Release) -> Iterator[ReleaseFinding]:
-    """Yield the columns that identify records by themselves."""
-    for column in columns:
-        if column.name in release.released.space.names:
-            continue
-        if column.named_identifier or (
-            column.near_unique and not column.numeric and not column.dates
-        ):
-            kind, severity = "identifier", "blocker"
-        elif column.dates:
-            kind, severity = "date", "caution"
-        elif column.near_unique:
-            kind, severity = "near-unique", "caution"
-        else:
-            continue
-        mend = {"date": "Keep the month or the year.", "near-unique": "Round or group it."}
-        yield ReleaseFinding(
-            kind=kind,  # type: ignore[arg-type] # one of the three above
-            key="",
-            column=column.name,
-            found=column.distinct,
-            baseline=0,
-            changed=column.present,
-            severity=severity,  # type: ignore[arg-type] # one of the two above
-            mend=mend.get(kind, f"Drop {column.name!r}, or give it new random values."),
-        )
-
-
-def _accepted(
-    findings: Sequence[ReleaseFinding], accept: Sequence[Mapping[str, str]]
-) -> list[ReleaseFinding]:
-    """Return the findings, those that the agency accepts with its reason."""
-    reasons: dict[tuple[str, str], str] = {}
-    for one in accept:
-        if not isinstance(one, Mapping) or set(one) != _ACCEPT or not str(one["reason"]).strip():
-            raise InputError(
-                f"An accepted finding needs `kind`, `column` and a `reason`, not {shown(one)}."
-            )
-        check_choice(one["kind"], FindingKind, name="kind")
-        reasons[one["kind"], one["column"]] = one["reason"]
-    open_ones = {
-        (one.kind, one.column) for one in findings if one.severity in {"blocker", "caution"}
-    }
-    for kind, column in reasons.keys() - open_ones:
-        raise InputError(
-            f"There is no blocker or caution of kind {kind!r} for the column {column!r} to accept."
-        )
-    return [
-        replace(one, severity="accepted", reason=reasons[one.kind, one.column])
-        if (one.kind, one.column) in reasons and one.severity != "passed"
-        else one
-        for one in findings
-    ]

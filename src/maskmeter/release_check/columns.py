@@ -59,15 +59,21 @@ def kept_column(series: pl.Series) -> KeptColumn | None:
         return None
     numbers = _numbers(series)
     dates = kind in (pl.Date, pl.Datetime) or (numbers is None and _are_dates(series))
-    plain = series.cast(pl.String) if kind in (pl.Categorical, pl.Enum) else series
-    ranks = (plain if numbers is None else numbers).rank("dense").fill_null(0)
-    _, groups = np.unique(ranks.to_numpy(), return_inverse=True)
-    groups = groups.astype(np.int64)
+    groups = _groups(series.cast(pl.String) if kind in (pl.Categorical, pl.Enum) else series)
     distinct = int(groups.max(initial=-1)) + 1 - int(bool(series.null_count()))
     ordered = numbers is not None or kind.is_temporal()
-    bands = _quantiles(groups) if ordered and distinct > QUANTILES else groups
+    bands = groups
+    if ordered and distinct > QUANTILES:
+        bands = _quantiles(groups if numbers is None else _groups(numbers))
     present = len(series) - series.null_count()
     return KeptColumn(series.name, groups, bands, distinct, present, numbers is not None, dates)
+
+
+def _groups(values: pl.Series) -> Integers:
+    """Return the rank of each record's value among the values; missing is one, the first."""
+    ranks = values.rank("dense").fill_null(0).to_numpy()
+    _, groups = np.unique(ranks, return_inverse=True)
+    return groups.astype(np.int64)
 
 
 def _numbers(series: pl.Series) -> pl.Series | None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from maskmeter.plurals import counted
+from maskmeter.release_check.mends import Mend
 
 FindingKind: TypeAlias = Literal[
-    "order", "column", "household", "stands-out", "identifier", "near-unique", "date"
+    "order", "column", "household", "stands-out", "earlier", "identifier", "near-unique", "date"
 ]
 Severity: TypeAlias = Literal["blocker", "caution", "accepted", "passed"]
 
@@ -33,7 +34,7 @@ class ReleaseFinding:
     baseline: int
     changed: int
     severity: Severity
-    mend: str = ""
+    mend: Mend = Mend()  # noqa: RUF009 - it is frozen
     reason: str = ""  # for which it was accepted
     note: str = ""
 
@@ -45,17 +46,30 @@ class ReleaseFinding:
     @property
     def way(self) -> str:
         """What gives the records away, in a few words."""
-        ways = {"order": "order of rows", "stands-out": f"{self.column} shows who was changed"}
+        ways = {
+            "order": "order of rows",
+            "stands-out": f"{self.column} shows who was changed",
+            "earlier": f"earlier release {self.column}",
+        }
         return ways.get(self.kind, self.column)
 
     def __str__(self) -> str:
         """Return the finding in words; no value is shown."""
-        words = f"{self.severity.capitalize()}: {self._what()}{self.note}"
+        words = f"{self.severity.capitalize()}: {self.what}"
         if self.severity == "accepted":
             return f"{words} Accepted because: {self.reason}"
-        return words if self.severity == "passed" or not self.mend else f"{words} {self.mend}"
+        if self.severity == "passed" or not self.mend.words:
+            return words
+        lines = f" In a plan: {' or '.join(self.mend.lines)}." if self.mend.lines else ""
+        return f"{words} {self.mend.words}{lines}"
 
-    def _what(self) -> str:
+    @property
+    def what(self) -> str:
+        """What was found, in a sentence; no value is shown."""
+        said = f"{self._said()}{self.note}"
+        return said[0].upper() + said[1:]
+
+    def _said(self) -> str:
         if self.kind == "date":
             return f"{self.column!r} holds dates to the day."
         if self.kind in {"identifier", "near-unique"}:
@@ -67,7 +81,11 @@ class ReleaseFinding:
         of = f"{self.found:,} of {self.changed:,} changed values of {self.key!r}"
         if self.kind == "stands-out":
             return f"beside {self.column!r}, {of} stand out as changed {told}."
-        places = {"order": "the order of rows", "household": f"the household ({self.column!r})"}
+        places = {
+            "order": "the order of rows",
+            "household": f"the household ({self.column!r})",
+            "earlier": f"the earlier release {self.column!r}",
+        }
         return f"{places.get(self.kind, repr(self.column))} gives away {of} {told}."
 
 

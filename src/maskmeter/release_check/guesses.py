@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from maskmeter.mechanism import Mechanism
 from maskmeter.types import Integers
 
-REACH = 10  # neighbours on each side
+REACHES = (10, 3, 1)  # neighbours on each side
 FEWEST = 6  # records of a group that is looked at by itself
 TELLING = 0.9  # share of changed records in a group above which its members stand out
 
@@ -45,7 +45,7 @@ def guess_by_group(groups: Integers, values: Integers, rows: Integers) -> Intege
     return _decoded(codes, np.where(leads, rank_of[one], rank_of[two]))
 
 
-def guess_by_order(values: Integers, rows: Integers, *, reach: int = REACH) -> Integers:
+def guess_by_order(values: Integers, rows: Integers, *, reach: int = REACHES[0]) -> Integers:
     """Return the commonest value among the neighbours of each row; -1 where it has none.
 
     >>> guess_by_order(np.array([1, 1, 0, 1, 0]), np.array([2]), reach=2).tolist()

@@ -51,6 +51,9 @@ max_share = 0.06
 intruder = "informed"
 by = "upper"
 
+[release]
+shuffle = true
+
 [report]
 title = "Disclosure risk of the demonstration survey"
 """

@@ -1,0 +1,284 @@
+"""Which record of one file is which record of another: by ids, by row numbers or by their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from maskmeter.errors import InputError
+from maskmeter.plurals import counted, plural
+from maskmeter.release_check.value_matching import MatchedValues, matched_values
+from maskmeter.types import Integers
+
+AGREEING = 0.9  # share of rows in which a column must agree to prove the order
+_SURE = 20.0  # log odds against rows that agree so often by chance
+_SHIFTS = (1, 2, 3)  # rows further on, which agree as often in a sorted file
+_OURS = ("record", "original_record")
+_OTHER_WAYS = (
+    "Name a column with an id of each record that both files have (id=, --id), or give the row"
+    " numbers of risk_by_record.parquet (rows=, --rows)."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Pairs of rows that are the same record, in the order of the released file.
+
+    `missing` records of the original are not in the released file, `added` ones only there.
+    """
+
+    original: Integers
+    released: Integers
+    way: str
+    missing: int = 0
+    added: int = 0
+
+    def __len__(self) -> int:
+        """Return the number of records that both files have."""
+        return len(self.original)
+
+
+def align(
+    original: pl.DataFrame,
+    released: pl.DataFrame,
+    *,
+    id: str | None = None,  # noqa: A002 - what users call it
+    rows: Any = None,
+) -> Alignment:
+    """Return which rows of two files are the same records.
+
+    `id` is a column of both; `rows` are row numbers of ours: a frame with `record` and
+    `original_record`, or the original row of each released one. Without them the order of rows
+    must be proved by columns that were not changed.
+
+    >>> people = pl.DataFrame({"pid": [7, 8, 9], "age": [30, 40, 50]})
+    >>> align(people, people[[2, 0]], id="pid").original.tolist()
+    [2, 0]
+    """
+    if id is not None and rows is not None:
+        raise InputError("Give `id` or `rows`, not both.")
+    if id is not None:
+        return align_by_columns(original, released, [id])
+    if rows is not None:
+        return _by_rows(len(original), len(released), rows)
+    return align_by_order(original, released)
+
+
+def align_by_columns(
+    original: pl.DataFrame,
+    released: pl.DataFrame,
+    names: Sequence[str],
+    *,
+    only_unique: bool = False,
+) -> Alignment:
+    """Return the pairs of records that agree in some columns, in which every record must differ.
+
+    With `only_unique`, records whose values repeat in their file are left out instead.
+
+    >>> one = pl.DataFrame({"pid": [1, 2, 2]})
+    >>> len(align_by_columns(one, one, ["pid"], only_unique=True))
+    1
+    """
+    for frame, which in ((original, "original"), (released, "released")):
+        for name in names:
+            if name not in frame.columns:
+                raise InputError(f"The {which} file has no column {name!r}.")
+    one, other = _combined([_matched(original[name], released[name], name) for name in names])
+    if not only_unique:
+        _check_ids(one, other, names)
+    rows, numbers = _told_apart(one)
+    others, theirs = _told_apart(other)
+    _, here, there = np.intersect1d(numbers, theirs, assume_unique=True, return_indices=True)
+    pairs = np.sort(others[there]), rows[here][np.argsort(others[there])]
+    if not only_unique and 2 * len(here) < len(other):
+        raise InputError(
+            f"{len(here):,} of {counted(len(other), 'released record')}"
+            f" {plural(len(here), 'has', 'have')} an id in {_named(names)} that the original file has"
+            f" too ({counted(len(one), 'record')}). Give the files before ids were renumbered, or"
+            " another column."
+        )
+    return Alignment(
+        pairs[1], pairs[0], f"by {_named(names)}", len(one) - len(here), len(other) - len(here)
+    )
+
+
+def _matched(one: pl.Series, other: pl.Series, name: str) -> MatchedValues:
+    found = matched_values(one, other)
+    if found is None:
+        raise InputError(f"Column {name!r} cannot be an id: it must hold text, numbers or dates.")
+    return found
+
+
+def _combined(columns: Sequence[MatchedValues]) -> tuple[Integers, Integers]:
+    """Return one number for each combination of columns, in both files; -1 where one is missing."""
+    length = len(columns[0].one)
+    every = np.zeros(length + len(columns[0].other), dtype=np.int64)
+    absent = np.zeros(len(every), dtype=bool)
+    for column in columns:
+        codes = np.append(column.one, column.other)
+        absent |= codes < 0
+        _, every = np.unique(every * (column.size + 1) + codes + 1, return_inverse=True)
+    every = np.where(absent, -1, every)
+    return every[:length], every[length:]
+
+
+def _told_apart(numbers: Integers) -> tuple[Integers, Integers]:
+    """Return the rows whose number no other row has, and these numbers."""
+    values, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+    single = (counts == 1) & (values >= 0)
+    return first[single], values[single]
+
+
+def _check_ids(one: Integers, other: Integers, names: Sequence[str]) -> None:
+    """Refuse ids that are missing, or that several records of a file share."""
+    for numbers, which in ((one, "original"), (other, "released")):
+        absent = int((numbers < 0).sum())
+        repeated = len(numbers) - absent - len(_told_apart(numbers)[0])
+        if absent or repeated:
+            wrong = [f"{repeated:,} share theirs with another"] if repeated else []
+            wrong += [f"{absent:,} have none"] if absent else []
+            raise InputError(
+                f"{_named(names)} does not tell the records of the {which} file apart: of"
+                f" {counted(len(numbers), 'record')}, {' and '.join(wrong)}. Name a column in which"
+                " every record has an id of its own."
+            )
+
+
+def _named(names: Sequence[str]) -> str:
+    return " and ".join(map(repr, names))
+
+
+def _by_rows(original: int, released: int, rows: Any) -> Alignment:
+    """Return the pairs that row numbers name, which must be those of these two files."""
+    here, there = _row_numbers(rows, released)
+    for numbers, size, which in ((there, original, "original"), (here, released, "released")):
+        outside = int(((numbers < 0) | (numbers >= size)).sum())
+        repeated = len(numbers) - len(np.unique(numbers))
+        if outside or repeated:
+            raise InputError(
+                f"`rows` does not fit the {which} file of {counted(size, 'record')}:"
+                f" {outside:,} of {counted(len(numbers), 'row number')}"
+                f" {plural(outside, 'is', 'are')} not in it, {repeated:,} repeat. Give the row"
+                " numbers that were written with this release."
+            )
+    order = np.argsort(here, kind="stable")
+    missing, added = original - len(here), released - len(here)
+    return Alignment(there[order], here[order], "by row numbers", missing, added)
+
+
+def _row_numbers(rows: Any, released: int) -> tuple[Integers, Integers]:
+    """Return the released and the original row of each pair."""
+    if not isinstance(rows, pl.DataFrame):
+        there = np.asarray(rows)
+        if there.ndim != 1 or not np.issubdtype(there.dtype, np.integer):
+            raise InputError(
+                "`rows` must be a frame with the columns record and original_record, or a list of the"
+                " original row of each released record."
+            )
+        if len(there) != released:
+            raise InputError(
+                f"`rows` has {counted(len(there), 'number')}, but the released file"
+                f" {counted(released, 'record')}. Give the original row of each released record."
+            )
+        return np.arange(released), there.astype(np.int64)
+    lacking = [name for name in _OURS if name not in rows.columns]
+    if lacking or not all(rows[name].dtype.is_integer() for name in _OURS):
+        raise InputError(
+            "The file of row numbers must have whole numbers in the columns record and"
+            f" original_record; {' and '.join(lacking) or 'they'} {plural(len(lacking), 'is', 'are')}"
+            f" {'missing' if lacking else 'others'}. Give a risk_by_record.parquet."
+        )
+    return rows["record"].to_numpy().astype(np.int64), rows["original_record"].to_numpy().astype(
+        np.int64
+    )
+
+
+def align_by_order(original: pl.DataFrame, released: pl.DataFrame) -> Alignment:
+    """Return rows in their order, if columns that agree prove that it is the same in both files.
+
+    A column proves it when it agrees in 90 % of the rows, which it must do far more often than by
+    chance and than with the rows that follow: in a sorted file neighbours agree whoever they are.
+    """
+    sizes = len(original), len(released)
+    common = [name for name in original.columns if name in released.columns]
+    if not common:
+        raise InputError(
+            f"The files have no column in common: the original has {len(original.columns):,}, the"
+            f" released file {len(released.columns):,}. Give two versions of one file, with the same"
+            " column names."
+        )
+    if sizes[0] != sizes[1]:
+        raise InputError(
+            f"The original file has {counted(sizes[0], 'record')} and the released file"
+            f" {sizes[1]:,}, so their order does not tell which is which. {_OTHER_WAYS}"
+        )
+    shares, proof = _agreement([_values(original, released, name) for name in common])
+    if proof < _SURE:
+        best = max(shares, default=0.0)
+        agreeing = sum(share >= AGREEING for share in shares)
+        raise InputError(
+            f"Nothing proves that the rows of both files are in the same order: of"
+            f" {counted(len(common), 'common column')}, {agreeing:,} {plural(agreeing, 'agrees', 'agree')}"
+            f" in at least {AGREEING:.0%} of {counted(sizes[0], 'row')} (the best in {best:.0%}), no"
+            f" more often than rows in another order might. {_OTHER_WAYS}"
+        )
+    every = np.arange(sizes[0])
+    return Alignment(every, every, "by the order of rows")
+
+
+def _values(original: pl.DataFrame, released: pl.DataFrame, name: str) -> MatchedValues | None:
+    return matched_values(original[name], released[name])
+
+
+def _agreement(columns: Sequence[MatchedValues | None]) -> tuple[list[float], float]:
+    """Return in which share of rows each column agrees, and how sure that makes their order.
+
+    Columns that agree in most rows are also looked at together.
+    """
+    known = [one for one in columns if one is not None]
+    shares = [float((one.one == one.other).mean()) if len(one.one) else 0.0 for one in known]
+    agreeing = [one for one, share in zip(known, shares, strict=True) if share >= AGREEING]
+    proofs = [_proof(one.one, one.other) for one in agreeing]
+    if len(agreeing) > 1:
+        filled = [
+            one._replace(one=one.one + 1, other=one.other + 1, size=one.size + 1)
+            for one in agreeing
+        ]
+        proofs.append(_proof(*_combined(filled)))
+    return shares, max(proofs, default=0.0)
+
+
+def _proof(one: Integers, other: Integers) -> float:
+    """Return the log odds of the agreement of rows against that of rows in another order."""
+    rows = len(one)
+    if rows <= max(_SHIFTS):
+        return 0.0
+    agrees = float((one == other).mean())
+    chance = max(_by_chance(one, other), *(_shifted(one, other, by) for by in _SHIFTS))
+    chance = min(max(chance, 1 / rows), 1.0)
+    if agrees <= chance:
+        return 0.0
+    odds = agrees * log(agrees / chance)
+    if agrees < 1:
+        odds += (1 - agrees) * log((1 - agrees) / (1 - chance))
+    return rows * odds
+
+
+def _by_chance(one: Integers, other: Integers) -> float:
+    """Return the share of rows that agree if the rows of a file are put in any order."""
+    size = int(max(one.max(), other.max())) + 2
+    shares: list[NDArray[np.float64]] = [
+        np.bincount(codes + 1, minlength=size) / len(codes) for codes in (one, other)
+    ]
+    return float(shares[0] @ shares[1])
+
+
+def _shifted(one: Integers, other: Integers, by: int) -> float:
+    """Return the share of rows that agree with the row that comes some rows later."""
+    return float((one[:-by] == other[by:]).mean())
