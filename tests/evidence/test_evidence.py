@@ -21,6 +21,7 @@ from maskmeter.errors import ModelWarning, without_warnings
 from maskmeter.evidence import assess
 from maskmeter.evidence.figures import figures
 from maskmeter.evidence.first_screen import top
+from maskmeter.evidence.glossary import glossary
 from maskmeter.evidence.pack import write_pack
 from maskmeter.evidence.provenance import ProvenanceFile, read_provenance
 from maskmeter.evidence.records import record_tables
@@ -28,7 +29,7 @@ from maskmeter.evidence.redaction import Policy, redact
 from maskmeter.evidence.schema import Comparison, Figures, encoded
 from maskmeter.evidence.sections import sections
 from maskmeter.evidence.settings import Settings
-from maskmeter.evidence.wording import NOT_ASSESSED, glossary, step_done
+from maskmeter.evidence.wording import NOT_ASSESSED, step_done
 from maskmeter.page import Beside, Figure, Fold, Table
 from maskmeter.perturb.methods import STEPS
 from maskmeter.plan import Plan

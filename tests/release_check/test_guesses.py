@@ -62,7 +62,21 @@ def test_records_stand_out_where_over_nine_tenths_of_their_group_are_changed(fil
         rest = [changed[j] for j, one in enumerate(groups) if one == group and j != i]
         expected.append(bool(changed[i] and rest and sum(rest) > 0.9 * len(rest)))
 
-    assert stand_out(released, others, changed).tolist() == expected
+    rows = np.flatnonzero(changed)
+    found = stand_out(released, others, rows, chance=np.full(len(rows), 0.1))
+    assert found.seen.tolist() == [
+        one for one, moved in zip(expected, changed, strict=True) if moved
+    ]
+
+
+@pytest.mark.parametrize(("chance", "explained"), [(0.1, 0), (0.85, 20), (1.0, 20)])
+def test_a_method_explains_a_group_whose_members_it_changes_nearly_always(chance, explained):
+    """All 20 records of a group are changed: 0.85^20 is one draw in 26, 0.1^20 is none."""
+    rows, groups = np.arange(20), np.repeat([0, 1], [20, 60])
+    found = stand_out(np.zeros(80, int), groups, rows, chance=np.full(20, chance))
+
+    assert found.seen.sum() == 20
+    assert found.explained.sum() == explained
 
 
 def test_the_method_alone_tells_the_likeliest_source_of_a_move():
@@ -79,7 +93,8 @@ def test_the_method_alone_tells_the_likeliest_source_of_a_move():
     )
 
     assert told.guess.tolist() == [2, 2, 1]  # 10 x .2 against 10 x .3; the only source; 5 x 1
-    assert told.changed.tolist() == [True, False, False]  # nobody stays in b
+    # Nobody stays in b; of 10 x .8 + 10 x .3 released in a, the 10 x .8 stayed; 5 + 4 for c.
+    assert told.chance.tolist() == pytest.approx([1, 3 / 11, 5 / 9])
 
 
 def test_the_method_tells_by_the_counts_of_the_stratum():

@@ -18,6 +18,7 @@ from maskmeter.evidence.drawings import (
     path_chart,
     raad_chart,
 )
+from maskmeter.evidence.glossary import glossary
 from maskmeter.evidence.household_blocks import household_blocks
 from maskmeter.evidence.records import RecordTables
 from maskmeter.evidence.schema import (
@@ -31,7 +32,6 @@ from maskmeter.evidence.schema import (
 )
 from maskmeter.evidence.wording import (
     Numbers,
-    glossary,
     mean_loss,
     percent,
     sampling,

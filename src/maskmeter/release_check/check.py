@@ -209,8 +209,6 @@ def _given_away(
     """Yield what order, columns and households tell of the changed values of a key."""
     records = _changed(release, key)
     yield _by_order(key, records)
-    moved = np.zeros(len(records.released), dtype=bool)
-    moved[records.rows] = True
     for column in columns:
         if column.name == key:
             continue
@@ -224,7 +222,7 @@ def _given_away(
         given = _recovered("column", key, guess, records, column=column.name)
         how = {"determines": given.found > TELLING * given.changed}
         yield replace(given, mend=mend_column(release, key, column.name, **how))
-        shown_by = _standing_out(key, column, moved, records)
+        shown_by = _standing_out(key, column, records)
         yield replace(shown_by, mend=mend_column(release, key, column.name, **how, shows=True))
 
 
@@ -277,12 +275,9 @@ def _recovered(
     return _finding(kind, key, right, baseline, column=column)
 
 
-def _standing_out(
-    key: str, column: KeptColumn, moved: NDArray[np.bool_], records: _Changed
-) -> ReleaseFinding:
-    seen = stand_out(records.released, column.bands, moved)[records.rows]
-    told = seen & records.told.changed
-    return _finding("stands-out", key, seen, told, column=column.name)
+def _standing_out(key: str, column: KeptColumn, records: _Changed) -> ReleaseFinding:
+    found = stand_out(records.released, column.bands, records.rows, chance=records.told.chance)
+    return _finding("stands-out", key, found.seen, found.explained, column=column.name)
 
 
 def _finding(

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskmeter.mechanism import Mechanism
-from maskmeter.types import Integers
+from maskmeter.types import Array, Integers
 
 REACHES = (10, 3, 1)  # neighbours on each side
 FEWEST = 6  # records of a group that is looked at by itself
 TELLING = 0.9  # share of changed records in a group above which its members stand out
 
+_RARELY = 1e-3  # probability below which the method does not explain a group
 _AT_ONCE = 10_000  # records whose neighbours are compared at a time
 
 
@@ -63,34 +64,48 @@ def guess_by_order(values: Integers, rows: Integers, *, reach: int = REACHES[0])
     return _decoded(codes, found)
 
 
+class StandingOut(NamedTuple):
+    """Which changed records stand out, and where the method explains that so many are changed."""
+
+    seen: NDArray[np.bool_]
+    explained: NDArray[np.bool_]
+
+
 def stand_out(
-    released: Integers, others: Integers, changed: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Return which changed records stand out: over 90 % of the others of their group are changed.
+    released: Integers, others: Integers, rows: Integers, *, chance: Array
+) -> StandingOut:
+    """Return which of the changed `rows` stand out: over 90 % of the others of their group are changed.
 
     Records are in groups by their released value and that of another column; groups of fewer than
-    six with the same released value are put together.
+    six with the same released value are put together. `chance` is the probability of each row to
+    have been changed, by the method alone: it explains a group in which so many or more are changed
+    at least once in a thousand draws.
 
-    >>> changed = np.arange(40) < 8
-    >>> stand_out(np.zeros(40, int), np.where(changed, 1, 0), changed).sum()
-    np.int64(8)
+    >>> found = stand_out(np.zeros(40, int), np.arange(40) // 8, np.arange(8), chance=np.full(8, 0.1))
+    >>> found.seen.sum(), found.explained.sum()
+    (np.int64(8), np.int64(0))
     """
+    from scipy.special import bdtrc
+
     width = int(others.max(initial=0)) + 2  # one more for those that are put together
     numbers = released * width + others
     _, group, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
     numbers = np.where(sizes[group] < FEWEST, released * width + width - 1, numbers)
     _, group, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
-    moved = np.bincount(group[changed], minlength=len(sizes))
+    own = group[rows]
+    moved = np.bincount(own, minlength=len(sizes))
     telling = (sizes > 1) & (moved - 1 > TELLING * (sizes - 1))
-    seen: NDArray[np.bool_] = changed & telling[group]
-    return seen
+    # Nearly all members of a telling group are changed, so theirs is the chance of the group.
+    mean = np.bincount(own, chance, len(sizes)) / np.maximum(moved, 1)
+    likely = bdtrc(moved - 1.0, sizes, np.clip(mean, 0, 1)) > _RARELY
+    return StandingOut(telling[own], (telling & likely)[own])
 
 
 class Told(NamedTuple):
     """What the method alone tells of some changed records."""
 
     guess: Integers  # the likeliest value, for who knows that it was changed
-    changed: NDArray[np.bool_]  # whether it is told that the record was changed
+    chance: Array  # of the record to have been changed
 
 
 def told_by_method(
@@ -112,7 +127,7 @@ def told_by_method(
         true[:, key] = value
         chance[:, value] = counts[:, value] * mechanism.prob(released=released, true=true)
     own = np.arange(len(first)), released[:, key]
-    changed = chance[own] < (1 - TELLING) * chance.sum(axis=1)
+    changed = 1 - chance[own] / chance.sum(axis=1)
     chance[own] = -1
     place = place.reshape(-1)
     return Told(chance.argmax(axis=1)[place], changed[place])
