@@ -85,6 +85,48 @@ class CategoryError(MaskmeterError, ValueError):
     """The categories of a key are invalid, or unknown to the key."""
 
 
+class MatchError(CategoryError):
+    """A key has values of other types in two files, and they do not match one to one."""
+
+    def __init__(
+        self,
+        key: str,
+        kinds: tuple[str, str],
+        here: tuple[int, int],
+        there: tuple[int, int],
+        files: tuple[str, str] = ("this file", "the given categories"),
+    ) -> None:
+        self.key, self.kinds, self.here, self.there = key, kinds, here, there
+        what = f"Key {key!r} holds {kinds[0]} in {files[0]} and {kinds[1]} in {files[1]}"
+        if here[0]:
+            why = _unmatched(*here, *files)
+        elif there[0]:
+            why = _unmatched(*there, *reversed(files))
+        else:
+            why = "these can be matched in more than one way"
+        super().__init__(
+            f"{what}, and {why}. Text matches numbers only if every value is plainly written, such"
+            ' as "1" and not "01" for 1, or is the value label of one code. Store the column with the'
+            " same values in both, and list codes for missing values under `missing_codes`."
+        )
+
+    def between(self, one: str, other: str) -> MatchError:
+        """Return the same error with the names of both files."""
+        return MatchError(self.key, self.kinds, self.here, self.there, (one, other))
+
+
+def _unmatched(lost: int, values: int, here: str, there: str) -> str:
+    """Say how many values of one file match none of the other.
+
+    >>> _unmatched(1, 3, "a.csv", "b.sav")
+    '1 of the 3 distinct values in a.csv matches none in b.sav'
+    """
+    return (
+        f"{lost:,} of the {counted(values, 'distinct value')} in {here}"
+        f" {plural(lost, 'matches', 'match')} none in {there}"
+    )
+
+
 class MatrixError(MaskmeterError, ValueError):
     """A matrix is not a valid P[true, released]: square, with rows that sum to 1."""
 

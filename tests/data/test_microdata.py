@@ -89,14 +89,16 @@ def test_a_categorical_without_order_is_sorted_by_value():
     assert mm.read(frame, keys=["k"]).space["k"].categories == (2, 10)
 
 
-def test_one_and_one_point_zero_are_one_category_and_text_is_not_a_number():
+def test_one_is_one_point_zero_and_the_text_one_but_not_the_code_zero_one():
     whole = mm.count(pl.DataFrame({"k": [1, 2, 2]}), keys=["k"])
     decimal = mm.read(pl.DataFrame({"k": [1.0, 2.0]}), keys=["k"], fraction=0.5)
     text = mm.read(pl.DataFrame({"k": ["1", "2"]}), keys=["k"], fraction=0.5)
+    code = mm.read(pl.DataFrame({"k": ["01", "02"]}), keys=["k"], fraction=0.5)
 
     assert mm.exact_risk(decimal, whole).by_unique.tolist() == [1.0, 0.5]
-    with pytest.raises(mm.MaskmeterError, match="same type"):
-        mm.exact_risk(text, whole)
+    assert mm.exact_risk(text, whole).by_unique.tolist() == [1.0, 0.5]
+    with pytest.raises(mm.MaskmeterError, match="holds text in the sample and numbers in the"):
+        mm.exact_risk(code, whole)
 
 
 def test_missing_values_can_become_a_category():

@@ -134,3 +134,37 @@ def test_categories_that_the_file_lacks_are_drawn_as_in_memory(place):
     found = [step.apply(one, rng=3).to_frame().sort("person")["code"] for one in (here, there)]
     assert found[0].equals(found[1])
     assert found[0].n_unique() > 256
+
+
+CODED = FRAME.with_columns(
+    pl.when(pl.col("age") == 80).then(-9).when(pl.col("age") == 70).then(None).otherwise("age").alias("age"),
+    pl.when(pl.col("sex") == "f").then(pl.lit("NA")).otherwise("lad").alias("lad"),
+)  # fmt: skip
+CODES = {"age": [-9, 99], "lad": ["NA"]}
+
+
+@pytest.mark.parametrize("steps", [[mm.Pram("age", stay=0.6)], [mm.Swap("lad", rate=0.3)]])
+def test_missing_codes_mean_the_same_in_every_place(place, steps):
+    told = {"fraction": 0.05, "missing": "category", "missing_codes": CODES}
+    known = protect(mm.read(CODED, keys=KEYS, id="person", **told), steps)
+    found = protect(place.read(CODED, **told), steps)
+
+    assert found.original.space["age"].categories == (0, 10, 20, 30, 40, 50, 60, None)
+    assert found.changed_records == known.changed_records > 50
+    assert_same(found.to_frame(), known.to_frame())
+    counted = {name: told[name] for name in ("missing", "missing_codes")}
+    assert place.count(CODED, **counted) == mm.count(CODED, keys=KEYS, **counted)
+
+
+def test_texts_match_the_numbers_of_a_population_in_every_place(place):
+    texts = FRAME.with_columns(pl.col("age").cast(pl.String))
+    population = mm.count(FRAME, keys=KEYS)
+    found = place.read(texts, keys=population.space, fraction=0.05)
+    known = place.read(FRAME, keys=population.space, fraction=0.05)
+
+    assert found.space["age"].categories[:3] == ("0", "10", "20")
+    risks = [mm.exact_risk(one, population).total for one in (found, known)]
+    assert risks[0] == risks[1] > 0
+    steps = [mm.Pram("age", stay=0.6)]
+    as_text = protect(known, steps).to_frame().with_columns(pl.col("age").cast(pl.String))
+    assert_same(protect(found, steps).to_frame(), as_text)

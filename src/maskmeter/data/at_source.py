@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskmeter.data.encoder import Encoder
+from maskmeter.data.encoder import Encoder, released_values
 from maskmeter.data.engines import FIRST, BatchMap, BatchRewrite, Engine, Written
 from maskmeter.data.ids import id_numbers, repeated_ids
 from maskmeter.data.keys import Codes, KeySpace
@@ -298,8 +298,11 @@ class ReleasedColumns:
         columns = []
         for at in sorted(changed):
             key = self.space.keys[at]
-            kind = pl.String() if key.name in self.recoded else part[key.name].dtype
-            values = self.at.encoder.released(at, key.categories, kind)
+            if key.name in self.recoded:
+                values = released_values(key.categories, key.name, pl.String())
+            else:
+                kind = part[key.name].dtype
+                values = self.at.encoder.released(at, key.categories, kind)
             columns.append(values.gather(batch.codes[:, at]))
         columns += batch.carried.values()
         weights = self.at.weights

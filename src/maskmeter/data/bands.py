@@ -11,11 +11,13 @@ from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import is_number, shown
 from maskmeter.data.frames import new_categories
 from maskmeter.data.keys import Key, KeySpace
+from maskmeter.data.missing import MissingCodes
 from maskmeter.data.numeric import parsed
 from maskmeter.errors import CategoryError, InputError, ManyCategoriesWarning
 from maskmeter.formats.codebook import Codebook
@@ -87,15 +89,16 @@ def banded(
     bands: dict[str, list[float]],
     header: Header,
     rows: NDArray[np.int64] | None = None,
+    absent: MissingCodes = MissingCodes(),  # noqa: B008 - it is frozen
 ) -> nw.DataFrame[Any]:
     """Return a frame in which some columns of numbers hold the bands these fall in, in order.
 
-    Values that the file declares missing are missing. `rows` says how many records each row stands
+    Values that the file declares missing are missing, and so are those in `absent`. `rows` says how many records each row stands
     for, when that is not one.
     """
     weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
     for name, bounds in bands.items():
-        numbers = _numbers(frame[name], header)
+        numbers = _numbers(_without(frame[name], absent.rows(frame[name])), header)
         for low, high in header.codebook[name].missing:
             if not isinstance(low, str) and not isinstance(high, str):
                 numbers = np.where((numbers >= low) & (numbers <= high), np.nan, numbers)
@@ -118,6 +121,15 @@ def banded(
         made = new_categories(name, [*texts, None], like=frame)
         frame = frame.with_columns(made[np.where(present, place, len(texts))])
     return frame
+
+
+def _without(column: nw.Series[Any], rows: NDArray[np.bool_]) -> nw.Series[Any]:
+    """Return a column without the values of some rows."""
+    if not rows.any():
+        return column
+    kept = [None if gone else value for value, gone in zip(column.to_list(), rows, strict=True)]
+    made = pl.Series(column.name, kept, strict=False)
+    return nw.from_native(made, series_only=True)
 
 
 def _numbers(column: nw.Series[Any], header: Header) -> NDArray[np.float64]:

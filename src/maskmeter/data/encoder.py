@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,13 +32,19 @@ class Encoder:
     values: tuple[pl.Series, ...]
     codes: tuple[NDArray[np.int32], ...]
     missing: tuple[int, ...]  # the code of a missing value
-    not_numbers: tuple[bool, ...]  # whether what is missing is NaN, and never null
+    written: tuple[object, ...]  # what stands for missing: NaN where it never is null, or a code
     kind: np.dtype[np.integer]  # of codes: those of all categories, in the file or not
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, codes: Codes) -> Encoder:
-        """Return the encoder of columns, from rows that hold all their values, and their codes."""
-        values, known, missing, not_numbers = [], [], [], []
+    def of(
+        cls, rows: pl.DataFrame, codes: Codes, *, missing: Mapping[str, object] | None = None
+    ) -> Encoder:
+        """Return the encoder of columns, from rows that hold all their values, and their codes.
+
+        `missing` has the value that stands for missing in columns where several do.
+        """
+        given = {} if missing is None else missing
+        values, known, gaps, written = [], [], [], []
         for column, own in zip(rows.get_columns(), codes.T, strict=True):
             plain = _plain(column)
             absent = plain.is_null().to_numpy()
@@ -46,10 +52,11 @@ class Encoder:
             distinct = frame.unique("value")
             values.append(distinct["value"])
             known.append(distinct["code"].to_numpy())
-            missing.append(int(own[absent][0]) if absent.any() else _UNSEEN)
-            not_numbers.append(bool(absent.any() and not column.null_count()))
+            gaps.append(int(own[absent][0]) if absent.any() else _UNSEEN)
+            never_null = absent.any() and not column.null_count()
+            written.append(given.get(column.name, np.nan if never_null else None))
         names = tuple(rows.columns)
-        kept = tuple(values), tuple(known), tuple(missing), tuple(not_numbers)
+        kept = tuple(values), tuple(known), tuple(gaps), tuple(written)
         return cls(names, *kept, codes.dtype)
 
     def __call__(self, batch: pl.DataFrame, only: Collection[int] | None = None) -> Codes:
@@ -62,8 +69,9 @@ class Encoder:
 
     def released(self, at: int, categories: Sequence[object], kind: pl.DataType) -> pl.Series:
         """Return the values of categories, to be written to a column: missing ones as they were."""
-        values = released_values(categories, self.names[at], kind)
-        return values.fill_null(np.nan) if self.not_numbers[at] and kind.is_float() else values
+        missing = self.written[at]
+        values = [missing if one is None else one for one in categories]
+        return released_values(values, self.names[at], kind)
 
     def _column(self, at: int, column: pl.Series) -> NDArray[np.int32]:
         plain = _plain(column)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from maskmeter.data.at_source import AtSource, ReleasedColumns
 from maskmeter.data.frames import POLARS, FrameKind, as_kind, decode, new_frame, without_unused
 from maskmeter.data.keys import CellNumbers, Codes
+from maskmeter.data.missing import commonest
 from maskmeter.data.rows import RecordRows
 from maskmeter.data.source import Source, files_hash
 from maskmeter.errors import InputError
@@ -214,6 +215,7 @@ class FiledRecords(RecordRows):
                 key.categories,
                 before[:, position],
                 recoded=key.name in self.codebook.recoded,
+                missing_from=self._commonest_missing(position, before[:, position]),
             )
             for position, key in enumerate(self.space.keys)
         ]
@@ -221,6 +223,23 @@ class FiledRecords(RecordRows):
             return keys
         keys += [*self._carried(), *self._new_weights(), *self._new_numbers()]
         return [one for one in keys if one.column not in self.dropped]
+
+    def _commonest_missing(self, position: int, before: Codes) -> int:
+        """Return the record whose cell stands for all missing values of a changed key, -1 for none.
+
+        Only where codes stand for missing is there a choice: it is the commonest in the source,
+        whatever the order of the records.
+        """
+        key = self.space.keys[position]
+        coded = key.name in dict(self.reading).get("missing_codes", {})
+        if not coded or self.source is None or key.name in self.codebook.recoded:
+            return -1
+        kept = before if self.rows is None else before[self.rows]
+        lacking = np.flatnonzero(before == key.position(None)) if None in key.categories else ()
+        if not len(lacking) or np.array_equal(kept, self.codes[:, position]):
+            return -1
+        values = self.source.columns([key.name])[key.name][lacking].to_list()
+        return int(lacking[commonest(values, np.ones(len(values), dtype=np.int64))])
 
     def _carried(self) -> Iterator[Replacement]:
         """Yield the columns that travel with a key; only whole records have any."""

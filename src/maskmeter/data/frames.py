@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -17,14 +16,8 @@ from polars.exceptions import PanicException
 
 from maskmeter.checks import check_distinct
 from maskmeter.data.keys import Codes, Key, KeySpace, names_in
-from maskmeter.data.ordering import sorted_values
-from maskmeter.errors import (
-    CategoryError,
-    InputError,
-    MaskmeterError,
-    MissingValuesError,
-)
-from maskmeter.formats.columnar import declared, rebuild_values
+from maskmeter.errors import InputError
+from maskmeter.formats.columnar import rebuild_values
 from maskmeter.formats.conversion import occurring
 from maskmeter.formats.replacement import Replacement
 from maskmeter.plurals import counted, plural
@@ -37,19 +30,6 @@ FrameKind: TypeAlias = nw.Implementation
 POLARS = FrameKind.POLARS
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Column:
-    """A column as categories and the code of each record; None is a missing value."""
-
-    categories: tuple[Hashable, ...]
-    codes: NDArray[np.integer]
-
-    @property
-    def used(self) -> int:
-        """Number of categories that records have."""
-        return int(np.count_nonzero(np.bincount(self.codes)))
 
 
 def listed_keys(keys: Keys, columns: Sequence[str]) -> list[str | Key]:
@@ -81,30 +61,6 @@ def listed_keys(keys: Keys, columns: Sequence[str]) -> list[str | Key]:
 def key_names(keys: Sequence[str | Key]) -> list[str]:
     """Return the names of keys."""
     return [key if isinstance(key, str) else key.name for key in keys]
-
-
-def encode(
-    frame: nw.DataFrame[Any],
-    keys: Sequence[str | Key],
-    *,
-    missing: Missing,
-    rows: NDArray[np.int64] | None = None,
-    by_value: Collection[str] = (),
-) -> tuple[KeySpace, Codes]:
-    """Return the key space of a frame and the codes of its rows.
-
-    `rows` says how many records each row stands for, when that is not one. Categories of the keys
-    in `by_value` are sorted by value, whatever order their columns declare.
-    """
-    if keys and not len(frame):
-        raise InputError("The file or data frame has no records.")
-    weight = np.ones(len(frame), dtype=np.int64) if rows is None else rows
-    pairs = [_encoded(frame, key, missing=missing, rows=weight, by_value=by_value) for key in keys]
-    space = KeySpace(key for key, _ in pairs)
-    codes = np.empty((len(frame), len(pairs)), dtype=space.code_type, order="F")
-    for position, (_, column) in enumerate(pairs):
-        codes[:, position] = column
-    return space, codes
 
 
 def decode(space: KeySpace, codes: Codes) -> nw.DataFrame[Any]:
@@ -219,28 +175,6 @@ def new_categories(
     return ordered.alias(name)
 
 
-def encode_column(frame: nw.DataFrame[Any], name: str) -> Column:
-    """Return the categories of a column, in declared order if it has one, and each record's code."""
-    try:
-        space, codes = encode(frame, [name], missing="category")
-    except MaskmeterError:  # one category, or types that do not sort
-        return _encode_values(name, frame[name].to_list())
-    return Column(space.keys[0].categories, codes[:, 0])
-
-
-def _encode_values(name: str, values: list[Any]) -> Column:
-    if not all(isinstance(value, Hashable) for value in values):
-        raise InputError(f"Column {name!r} must hold text, numbers, dates or booleans, not lists.")
-    categories = list(dict.fromkeys(values))
-    try:
-        present = sorted_values(value for value in categories if value is not None)
-        categories = [*present, None] if None in categories else present
-    except TypeError:  # numbers and texts in one column, say
-        categories.sort(key=str)
-    place = {value: code for code, value in enumerate(categories)}
-    return Column(tuple(categories), np.array([place[value] for value in values], dtype=np.int64))
-
-
 def check_grouped(name: str, *, missing: int, records: int) -> None:
     """Raise if some records have no value in a column that tells groups apart, such as households."""
     if missing:
@@ -310,79 +244,3 @@ def careful(action: Callable[[], T], message: str = _UNUSABLE) -> T:
         return action()
     except (Exception, PanicException):  # noqa: BLE001 - see above; a panic is no Exception
         raise InputError(message) from None
-
-
-def _encoded(
-    frame: nw.DataFrame[Any],
-    key: str | Key,
-    *,
-    missing: Missing,
-    rows: NDArray[np.int64],
-    by_value: Collection[str],
-) -> tuple[Key, NDArray[np.integer]]:
-    """Return one key and the codes of its column."""
-    (name,) = key_names([key])
-    column = frame[name]
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-    absent = column.is_null().to_numpy()
-    if absent.any() and missing == "refuse":
-        lacking, records = int(rows[absent].sum()), int(rows.sum())
-        raise MissingValuesError(name, missing=lacking, records=records)
-    present = column.drop_nulls()
-    nested = f"Column {name!r} cannot be a key: it must hold text, numbers, dates or booleans."
-    distinct = careful(present.unique, nested)
-    observed = careful(distinct.to_list, nested)
-    if column.dtype.is_temporal() and len(set(observed)) < len(distinct):
-        raise CategoryError(
-            f"Column {name!r} holds times finer than a microsecond. Round them first."
-        )
-    if isinstance(key, str):
-        order = [] if name in by_value else declared(column)
-        categories = order or _sorted(observed, name, nested)
-        key = Key(name, [*categories, None] if absent.any() else categories)
-    codes = np.empty(len(column), dtype=np.int64)
-    codes[~absent] = _codes(present, observed, key)
-    if absent.any():
-        codes[absent] = _missing_code(key)
-    return key, codes.astype(np.min_scalar_type(key.size))  # there is one for each record
-
-
-def _missing_code(key: Key) -> int:
-    code = key.position(None)
-    if code < 0:
-        raise CategoryError(
-            f"Some records have no value for {key.name!r}, and the given categories do not include"
-            ' missing. Count the population with missing="category" too.'
-        )
-    return code
-
-
-def _codes(column: nw.Series[Any], observed: list[Hashable], key: Key) -> NDArray[np.int64]:
-    """Return the code of each value of a column that has no missing values."""
-    known = [key.position(value) for value in observed]
-    lost = known.count(-1)
-    if lost:
-        kind = type(column.dtype).__name__
-        raise CategoryError(
-            f"{lost:,} of the {counted(len(observed), 'distinct value')} of {key.name!r}"
-            f" {plural(lost, 'is', 'are')} not among its {key.size} categories. This column holds"
-            f" {kind}; text never matches numbers, and a CSV holds only text. Give sample and"
-            " population in the same format, or list all categories."
-        )
-    try:
-        return column.replace_strict(observed, known, return_dtype=nw.Int64).to_numpy()
-    except Exception:  # noqa: BLE001 - some engines cannot match some types: do it value by value
-        table = dict(zip(observed, known, strict=True))
-        return careful(lambda: np.array([table[value] for value in column.to_list()]))
-
-
-def _sorted(values: list[Any], name: str, nested: str) -> list[Hashable]:
-    distinct = careful(lambda: list(dict.fromkeys(values)), nested)  # 0.0 and -0.0 are one value
-    try:
-        return sorted_values(distinct)
-    except TypeError:
-        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-        raise CategoryError(
-            f"Values of {name!r} have types that cannot be sorted together ({kinds}). Convert them to text."
-        ) from None

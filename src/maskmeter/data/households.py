@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from maskmeter.checks import check_choice, locked
 from maskmeter.data.bands import Bands, banded, check_bands, warn_if_many
+from maskmeter.data.encoding import encode, encode_column
 from maskmeter.data.frames import (
     POLARS,
     FrameKind,
@@ -22,13 +23,12 @@ from maskmeter.data.frames import (
     as_kind,
     check_grouped,
     decode,
-    encode,
-    encode_column,
     key_names,
     listed_keys,
 )
 from maskmeter.data.keys import CellNumbers, Codes, InCells, KeySpace, check_codes
 from maskmeter.data.microdata import Microdata
+from maskmeter.data.missing import Given, MissingCodes
 from maskmeter.data.source import Source
 from maskmeter.data.table import KeyTable, recoded_onto
 from maskmeter.errors import InputError
@@ -281,6 +281,7 @@ def count_households(
     *,
     household: str = "hid",
     missing: Missing = "refuse",
+    missing_codes: Given | None = None,
     bands: Bands | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -311,8 +312,11 @@ def count_households(
     cut = check_bands(bands, names[:-1])
     frame = given.columns(names)
     place = _numbered(frame, household)
-    frame = banded(frame, cut, given.header)
-    space, codes = encode(frame, listed, missing=missing)
+    absent = MissingCodes.of(missing_codes, names[:-1], given.codebook)
+    frame = banded(frame, cut, given.header, absent=absent)
+    space, codes = encode(
+        frame, listed, missing=missing, absent=absent.without(cut), codebook=given.codebook
+    )
     warn_if_many(frame, listed, space, given.codebook)
     return replace(HouseholdTable.of(space, codes, place=place), frame_kind=given.frame_kind)
 

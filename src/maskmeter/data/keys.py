@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, TypeAlias
@@ -33,7 +33,8 @@ class Key:
     """One key variable: its name and its categories, in order.
 
     Categories are compared by value: 1 and 1.0 are the same, "01" and 1 are not. None stands for
-    a missing value that was made a category.
+    a missing value that was made a category. `labels` are those that a file gives its codes; they
+    only name, and match the texts of files without codes.
 
     >>> Key("sex", ["female", "male"]).size
     2
@@ -41,8 +42,15 @@ class Key:
 
     name: str
     categories: tuple[Hashable, ...]
+    labels: tuple[str | None, ...] = field(default=(), compare=False)
 
-    def __init__(self, name: str, categories: Iterable[Hashable]) -> None:
+    def __init__(
+        self,
+        name: str,
+        categories: Iterable[Hashable],
+        *,
+        labels: Iterable[str | None] = (),
+    ) -> None:
         try:
             values = tuple(categories)
             distinct = len(set(values))
@@ -61,6 +69,7 @@ class Key:
             )
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "categories", values)
+        object.__setattr__(self, "labels", tuple(labels))
 
     def __repr__(self) -> str:
         """Return the name and the number of categories: the values stay out of logs."""

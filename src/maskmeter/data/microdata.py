@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from maskmeter.checks import check_fraction, locked, shown
 from maskmeter.data.at_source import AtSource
+from maskmeter.data.encoding import Column
 from maskmeter.data.filed import FiledRecords
 from maskmeter.data.frames import (
-    Column,
     check_grouped,
 )
 from maskmeter.data.keys import Codes, KeySpace, check_codes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,18 +15,18 @@ from maskmeter.checks import check_choice, locked
 from maskmeter.data.at_source import AtSource, WeightColumn
 from maskmeter.data.bands import Bands, banded, check_bands, warn_if_many
 from maskmeter.data.encoder import Encoder
+from maskmeter.data.encoding import encode, encode_column
 from maskmeter.data.engines.files import EngineName
 from maskmeter.data.frames import (
     Keys,
     Missing,
-    encode,
-    encode_column,
     key_names,
     listed_keys,
 )
 from maskmeter.data.ids import check_ids, id_numbers
 from maskmeter.data.keys import Codes
 from maskmeter.data.microdata import Microdata
+from maskmeter.data.missing import Given, MissingCodes, commonest
 from maskmeter.data.numeric import named_weights
 from maskmeter.data.source import Source
 from maskmeter.data.varying import By
@@ -42,6 +42,7 @@ def read(
     fraction: float | By[float] | None = None,
     weights: str | None = None,
     missing: Missing = "refuse",
+    missing_codes: Given | None = None,
     bands: Bands | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -70,7 +71,8 @@ def read(
     keys
         Names of the columns an intruder could know: a list, or text such as "age,sex". Pass
         `population.space` (or `Key` objects) to take the categories from elsewhere than from this
-        file.
+        file. If they have another type there, such as 1 for the text "1", they are matched by value
+        or by value label, and stay in the words of this file.
     fraction
         The share of the population that was sampled; `mm.by(key, {...})` when it varies.
     weights
@@ -79,6 +81,10 @@ def read(
         probabilities (per stratum, say) and the weights are used to fit models.
     missing
         "refuse" missing key values, or make them a "category".
+    missing_codes
+        Values of keys that count as missing, such as `{"marital": ["NA", -9]}`: they are compared by
+        value, and a text may be the value label of a code. They stay in the file as they are, unless
+        a step changes the key: then all its missing values are written as the commonest of them.
     bands
         Lower bounds of the bands that keys of numbers are put into; the last band is open. A
         written file holds the bands, not the numbers.
@@ -109,34 +115,76 @@ def read(
     listed = listed_keys(keys, given.names)
     names = given.check_names(key_names(listed))
     cut = check_bands(bands, names)
+    absent = MissingCodes.of(missing_codes, names, given.codebook)
     _check_id(id, names, weights)
     given = given.keep()
     asked = [*names, weights] if isinstance(weights, str) and weights in given.names else names
     others = given.check_names([name for name in dict.fromkeys(also) if name not in names])
     asked = [*asked, *(others if given.engine is not None else [])]
     frame, times, first = _read_columns(given, list(dict.fromkeys(asked)), id)
-    raw, frame = frame, banded(frame, cut, given.header, times)
+    raw, frame = frame, banded(frame, cut, given.header, times, absent)
+    absent = absent.without(cut)
     sort = [name for name in names if name not in cut] if id or times is not None else ()
-    space, codes = encode(frame, listed, missing=missing, rows=times, by_value=sort)
-    warn_if_many(frame, listed, space, given.codebook)
-    weighed = None if weights is None else named_weights(frame, weights, given.header, times)
     codebook = given.codebook
     for name in cut:
         codebook = codebook.recode(name)
-    said = {"weights": weights, "encoding": encoding, "delimiter": delimiter, "decimal": decimal}
-    reading: dict[str, Any] = {name: text for name, text in (said | {"id": id}).items() if text}
-    reading |= {"missing": missing, "bands": {name: list(bounds) for name, bounds in cut.items()}}
-    codes = locked(codes)
-    found = Microdata(
-        space, codes, fraction, weighed, codebook, given, codes, tuple(reading.items()), times=times
+    space, codes = encode(
+        frame,
+        listed,
+        missing=missing,
+        rows=times,
+        by_value=sort,
+        absent=absent,
+        codebook=codebook,
     )
+    warn_if_many(frame, listed, space, given.codebook)
+    weighed = None if weights is None else named_weights(frame, weights, given.header, times)
+    said = {"weights": weights, "encoding": encoding, "delimiter": delimiter, "decimal": decimal}
+    reading = _told(said | {"id": id}, missing=missing, cut=cut, absent=absent)
+    codes = locked(codes)
+    found = Microdata(space, codes, fraction, weighed, codebook, given, codes, reading, times=times)
     if times is not None:
-        return _left_there(found, raw, others, AtSource(_encoder(raw, codes, names), id, first))
+        encoder = _encoder(raw, codes, names, _written_missing(found, raw, absent))
+        return _left_there(found, raw, others, AtSource(encoder, id, first))
     return found if id is None else replace(found, ids=_own_ids(raw, id))
 
 
-def _encoder(rows: nw.DataFrame[Any], codes: Codes, names: Sequence[str]) -> Encoder:
-    return Encoder.of(rows.select(*names).to_native(), codes)
+def _told(
+    said: dict[str, str | None],
+    *,
+    missing: Missing,
+    cut: dict[str, list[float]],
+    absent: MissingCodes,
+) -> tuple[tuple[str, Any], ...]:
+    """Return how a file was read, as a plan says it."""
+    reading: dict[str, Any] = {name: text for name, text in said.items() if text}
+    reading |= {"missing": missing, "bands": {name: list(bounds) for name, bounds in cut.items()}}
+    reading |= {"missing_codes": absent.given} if absent.given else {}
+    return tuple(reading.items())
+
+
+def _encoder(
+    rows: nw.DataFrame[Any],
+    codes: Codes,
+    names: Sequence[str],
+    missing: Mapping[str, Any] | None = None,
+) -> Encoder:
+    return Encoder.of(rows.select(*names).to_native(), codes, missing=missing)
+
+
+def _written_missing(
+    found: Microdata, rows: nw.DataFrame[Any], absent: MissingCodes
+) -> dict[str, Any]:
+    """Return the commonest missing value of each key with codes for these, in an engine."""
+    written, times = {}, found.times
+    for name in absent.forms:
+        column = found.column(name)
+        held = np.flatnonzero([value is None for value in column.categories])
+        lacking = np.flatnonzero(np.isin(column.codes, held))
+        if len(lacking) and times is not None:
+            values = rows[name][lacking].to_list()
+            written[name] = values[commonest(values, times[lacking])]
+    return written
 
 
 def _left_there(

@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 
 from maskmeter import formats
 from maskmeter.checks import check_choice
+from maskmeter.data.encoding import Column, encode_column
 from maskmeter.data.engines import Engine, engine_of
 from maskmeter.data.engines.files import EngineName, files_of, names_several, open_files
 from maskmeter.data.frames import (
     POLARS,
-    Column,
     Frame,
     FrameKind,
     as_frame,
     careful,
     distinct,
-    encode_column,
     replace_values,
     without_unused,
 )
@@ -199,7 +198,8 @@ class Source:
         `rows` are the records to keep, in order. The index of a pandas user stays with the records.
         """
         frame = self.columns(self.names if names is None else names)
-        replaced = [replace_values(frame[one.column], one) for one in replacements]
+        changed = [one for one in replacements if one.changes(rows)]
+        replaced = [replace_values(frame[one.column], one) for one in changed]
         return (frame if rows is None else frame[rows]).with_columns(*replaced)
 
     def write_with(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from maskmeter.checks import check_choice, locked
 from maskmeter.data.bands import Bands, banded, check_bands, warn_if_many
+from maskmeter.data.encoding import encode
 from maskmeter.data.engines.files import EngineName
 from maskmeter.data.frames import (
     POLARS,
@@ -21,11 +22,12 @@ from maskmeter.data.frames import (
     Missing,
     as_kind,
     decode,
-    encode,
     key_names,
     listed_keys,
 )
 from maskmeter.data.keys import CellNumbers, Codes, InCells, Key, KeySpace, check_codes
+from maskmeter.data.matching import respelled
+from maskmeter.data.missing import Given, MissingCodes
 from maskmeter.data.source import Source
 from maskmeter.errors import InputError
 from maskmeter.formats.csv_dialect import Dialect
@@ -187,12 +189,14 @@ class KeyTable(InCells):
 def recoded_onto(codes: Codes, here: KeySpace, there: KeySpace) -> tuple[KeySpace, Codes]:
     """Return codes of the keys of `here` as those of the same keys of `there`, and their space.
 
-    Occupied categories that `there` does not have are added behind its own.
+    Occupied categories that `there` does not have are added behind its own. Where the types of a
+    key differ, its values are matched.
 
     >>> one, other = KeySpace([Key("age", [1, 2, 3])]), KeySpace([Key("age", [3, 4])])
     >>> recoded_onto(np.array([[2], [0]]), one, other)[1].tolist()
     [[0], [2]]
     """
+    here = respelled(here, there)
     recoded = np.empty(codes.shape, dtype=np.int64, order="F")
     keys = []
     for position, (mine, theirs) in enumerate(zip(here.keys, there.keys, strict=True)):
@@ -214,6 +218,7 @@ def count(
     keys: Keys,
     *,
     missing: Missing = "refuse",
+    missing_codes: Given | None = None,
     bands: Bands | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -237,9 +242,18 @@ def count(
     listed = listed_keys(keys, given.names)
     names = given.check_names(key_names(listed))
     cut = check_bands(bands, names)
+    absent = MissingCodes.of(missing_codes, names, given.codebook)
     groups, rows = given.count(names)
-    groups = banded(groups, cut, given.header, rows)
+    groups = banded(groups, cut, given.header, rows, absent)
     sort = () if given.engine is None else [name for name in names if name not in cut]
-    space, codes = encode(groups, listed, missing=missing, rows=rows, by_value=sort)
+    space, codes = encode(
+        groups,
+        listed,
+        missing=missing,
+        rows=rows,
+        by_value=sort,
+        absent=absent.without(cut),
+        codebook=given.codebook,
+    )
     warn_if_many(groups, listed, space, given.codebook)
     return replace(KeyTable.of(space, codes, counts=rows), frame_kind=given.frame_kind)

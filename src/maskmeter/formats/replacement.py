@@ -24,7 +24,8 @@ class Replacement:
 
     Every record takes its cell from the first record of the source that holds the value, also
     where its value stays: two ways of writing one value, such as with quotes and without, would
-    tell which cells were changed.
+    tell which cells were changed. Where several codes stand for missing, all missing values take
+    the cell of one record, `missing_from`, for the same reason.
 
     >>> one = Replacement("sex", np.array([1, 0]), ("f", "m", "x"), np.array([0, 1]))
     >>> one.donors.tolist(), one.changes()
@@ -38,6 +39,7 @@ class Replacement:
     recoded: bool = False
     labels: tuple[str, ...] = ()
     numbers: bool = False
+    missing_from: int = -1
 
     @cached_property
     def donors(self) -> Rows:
@@ -45,6 +47,8 @@ class Replacement:
         donors = np.full(len(self.values), -1)
         if not self.recoded:
             donors[self.before[::-1]] = np.arange(len(self.before))[::-1]
+        if self.missing_from >= 0:
+            donors[self.values.index(None)] = self.missing_from
         return donors
 
     @property
@@ -82,4 +86,5 @@ class Replacement:
     def changes(self, rows: Rows | None = None) -> bool:
         """Return True when a record has another value than in the source; `rows` are those kept."""
         kept = self.before if rows is None else self.before[rows]
-        return self.recoded or not np.array_equal(kept, self.codes)
+        written_anew = self.recoded or self.missing_from >= 0
+        return written_anew or not np.array_equal(kept, self.codes)

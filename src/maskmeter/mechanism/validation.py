@@ -11,7 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.checks import check_number, is_pair
-from maskmeter.data.frames import POLARS, FrameKind, as_kind, encode
+from maskmeter.data.encoding import encode
+from maskmeter.data.frames import POLARS, FrameKind, as_kind
 from maskmeter.data.keys import Key, KeySpace
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.source import Source

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter.data.frames import FrameKind, as_kind
+from maskmeter.data.matching import respelled
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.recoding import Counts
 from maskmeter.display import InWords, cell_chart, cell_table, facts
@@ -176,6 +177,8 @@ class Release(InWords):
     def recoded(self, counts: Counts) -> Counts:
         """Return population counts of the original categories by the released ones."""
         sample = self.original
+        if self.recodes:  # steps name the categories in the words of the file
+            counts = replace(counts, space=respelled(counts.space, sample.space))
         for step in self.recodes:
             counts, sample = step.recoded_counts(counts, sample), step.recoded(sample)
         return counts
