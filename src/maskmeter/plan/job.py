@@ -19,6 +19,7 @@ from maskmeter.data.table import KeyTable, count
 from maskmeter.errors import (
     ColumnNotFoundError,
     ManyCategoriesWarning,
+    MatchError,
     PlanError,
     without_warnings,
 )
@@ -40,6 +41,7 @@ from maskmeter.riskutility import Family
 from maskmeter.riskutility.riskmap import UNCHANGED
 
 OWN_KEYS, OWN_STEPS = "keys of the plan", "the plan's steps"
+_BY_KEY = {"bands": "bands", "missing_codes": "missing codes"}  # entries of [data], in words
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +237,11 @@ def read_to_protect(file: PlanFile, source: Path, where: Where) -> Task:
     if not where.holds(source) or not needed or not known or any(map(_needs_all, steps)):
         return read_task(file, source, where)
     _checked_keys(file, source)
-    bands = {name: cut for name, cut in data.bands.items() if name in needed}
-    less = msgspec.structs.replace(data, keys=needed, read=[], bands=bands, population=None)
+    told = {
+        entry: {name: said for name, said in getattr(data, entry).items() if name in needed}
+        for entry in _BY_KEY
+    }
+    less = msgspec.structs.replace(data, keys=needed, read=[], population=None, **told)
     plan = msgspec.structs.replace(file.plan, data=less, scenario={}, loss=LossPlan(), error=[])
     read = read_task(replace(file, plan=plan), source, where)
     return replace(read, file=file)
@@ -252,6 +257,7 @@ def read_task(file: PlanFile, source: Path, where: Where = Where()) -> Task:  # 
     keys = _checked_keys(file, source)
     reading: dict[str, Any] = {
         "missing": data.missing,
+        "missing_codes": data.missing_codes or None,
         "bands": {name: list(bounds) for name, bounds in data.bands.items()} or None,
     }
     dialect = {"encoding": data.encoding, "delimiter": data.delimiter, "decimal": data.decimal}
@@ -305,11 +311,12 @@ def _checked_keys(file: PlanFile, source: Path) -> list[str]:
     for key in own:
         if own.count(key) > 1:
             raise file.error(("data", "keys"), f"`keys` names {key!r} more than once.")
-    for key in file.plan.data.bands:
-        if key not in keys:
-            raise file.error(
-                ("data", "bands", key), f"{key!r} has bands but is not a key: add it to `keys`."
-            )
+    for entry, words in _BY_KEY.items():
+        for key in getattr(file.plan.data, entry):
+            if key not in keys:
+                raise file.error(
+                    ("data", entry, key), f"{key!r} has {words} but is not a key: add it to `keys`."
+                )
     return keys
 
 
@@ -325,6 +332,9 @@ def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> M
             )
         except ColumnNotFoundError as error:
             raise file.named(error.name, error) from None
+        except MatchError as error:
+            other = error.between(source.name, Path(data.population or "the plan").name)
+            raise file.error(("data", "population"), other) from None
     for one in caught:
         name = getattr(one.message, "key", "")
         if name and name not in data.codes:

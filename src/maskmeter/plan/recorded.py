@@ -37,10 +37,13 @@ def recorded_space(
 
 def _with_recorded(key: Key, source: Path, reading: dict[str, Any]) -> Key:
     """Return a key with the categories of a file too, as it was if these cannot be read or joined."""
-    bands = {name: cut for name, cut in (reading["bands"] or {}).items() if name == key.name}
+    own = {
+        entry: {name: said for name, said in (reading[entry] or {}).items() if name == key.name}
+        for entry in ("bands", "missing_codes")
+    }
     try:
         with without_warnings():
-            held = count(source, keys=[key.name], **reading | {"bands": bands or None})
+            held = count(source, keys=[key.name], **reading | own)
         return Key(key.name, merged_values(key.categories, held.space[key.name].categories))
     except (MaskmeterError, TypeError):  # TypeError: numbers here, text there
         return key

@@ -23,6 +23,7 @@ class Data(Entries, frozen=True):
     id: str | None = None
     model: ModelName = DEFAULT_MODEL
     missing: Literal["refuse", "category"] = "refuse"
+    missing_codes: dict[str, list[str | float]] = {}
     bands: dict[str, list[float]] = {}
     codes: list[str] = []
     encoding: str | None = None
