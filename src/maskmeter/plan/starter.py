@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
@@ -18,6 +19,7 @@ from maskmeter.files import whole
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.numbers import numbers_in
 from maskmeter.perturb.methods import STEPS
+from maskmeter.plan.missing_codes import suggested_lines
 from maskmeter.plurals import counted
 
 MOST_CATEGORIES = MANY  # of a column that is guessed to be a key
@@ -112,16 +114,22 @@ def write_starter(
         raise FileError(f"Cannot start a plan from {source.name!r}: it has no records.")
     said = {"encoding": encoding, "delimiter": delimiter}
     columns = columns_of(frame, labels)
-    text = starter(source.name, len(frame), columns, said)
+    keys = [column.name for column in columns if column.role == "key"]
+    coded = suggested_lines(frame, given.codebook, keys)
+    text = starter(source.name, len(frame), columns, said, coded)
     with whole(target.absolute()) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
     return columns
 
 
 def starter(
-    name: str, records: int, columns: list[ColumnGuess], given: dict[str, str | None] | None = None
+    name: str,
+    records: int,
+    columns: list[ColumnGuess],
+    given: dict[str, str | None] | None = None,
+    coded: Sequence[str] = (),
 ) -> str:
-    """Return the text of a starter plan."""
+    """Return the text of a starter plan; `coded` are its lines on codes for missing."""
     by_role = {role: [c for c in columns if c.role == role] for role in Role.__args__}  # type: ignore[attr-defined]
     keys = by_role["key"]
     width = max((len(_quoted(key.name)) for key in keys), default=0) + 1
@@ -155,7 +163,7 @@ def starter(
     lines.append(
         '# population = "census.parquet"     # file of the whole population; makes the risk exact'
     )
-    return "\n".join([*lines, "", *_bands(by_role["numbers"]), *_rest(keys)]) + "\n"
+    return "\n".join([*lines, "", *_bands(by_role["numbers"]), *coded, *_rest(keys)]) + "\n"
 
 
 def _left_out(by_role: dict[str, list[ColumnGuess]]) -> list[str]:
