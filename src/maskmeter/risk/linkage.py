@@ -292,7 +292,7 @@ def _register(given: Any, view: View, *, like: KeyTable) -> KeyTable:
         if not (known.codes[:, position] < key.size).any():
             raise CategoryError(
                 f"Nobody in the register has any of the population's categories of {key.name!r}. Store"
-                " the column with the same type in all files (text never matches numbers)."
+                " the column with the same values in all files."
             )
     return known
 

@@ -209,7 +209,7 @@ def _nobody_has(name: str, lost: int, seen: int, *, errors: bool) -> CategoryErr
         )
     return CategoryError(
         f"{lacking}. Count the population that the sample was drawn from, and store the column with"
-        " the same type in both files (text never matches numbers)."
+        " the same values in both files."
     )
 
 
