@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from maskmeter.data.column_roles import names_identifier
 from maskmeter.types import Integers
 
 QUANTILES = 20  # groups of a numeric column
@@ -16,12 +16,6 @@ _PARSED = 0.95  # share of texts that are numbers or dates
 _FEW = 20  # records, too few to tell an identifier by its values
 _MANY = 0.05  # share of distinct values from which on a name makes an identifier
 
-_NAMED = re.compile(
-    r"(.*[_. -])?(id|pid|hid|hhid|uid|uuid|guid|ident|identifier|personid|personnr|pnr|nino|ssn"
-    r"|passport|email|phone|telephone|case[_. -]?(id|no|nr|number)|record[_. -]?(id|no|nr|number))"
-    r"([_. -]?(nr|no|num|number))?",
-    re.IGNORECASE,
-)
 _DATE = r"^\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./-]\d{1,2}[./-]\d{4})(\D.*)?$"
 
 
@@ -45,7 +39,7 @@ class KeptColumn:
     @property
     def named_identifier(self) -> bool:
         """Whether the column is named like an identifier and has many values."""
-        return bool(_NAMED.fullmatch(self.name)) and self.distinct > _MANY * max(self.present, 1)
+        return names_identifier(self.name) and self.distinct > _MANY * max(self.present, 1)
 
 
 def kept_column(series: pl.Series) -> KeptColumn | None:
@@ -58,7 +52,7 @@ def kept_column(series: pl.Series) -> KeptColumn | None:
     if kind.is_nested() or kind in (pl.Object, pl.Null, pl.Binary):
         return None
     numbers = _numbers(series)
-    dates = kind in (pl.Date, pl.Datetime) or (numbers is None and _are_dates(series))
+    dates = kind in (pl.Date, pl.Datetime) or (numbers is None and are_dates(series))
     groups = _groups(series.cast(pl.String) if kind in (pl.Categorical, pl.Enum) else series)
     distinct = int(groups.max(initial=-1)) + 1 - int(bool(series.null_count()))
     ordered = numbers is not None or kind.is_temporal()
@@ -88,7 +82,12 @@ def _numbers(series: pl.Series) -> pl.Series | None:
     return parsed if present and missing <= (1 - _PARSED) * present else None
 
 
-def _are_dates(series: pl.Series) -> bool:
+def are_dates(series: pl.Series) -> bool:
+    """Return True for texts that are dates to the day.
+
+    >>> are_dates(pl.Series(["2001-02-28", "1999-12-01"])), are_dates(pl.Series(["2001", "1999"]))
+    (True, False)
+    """
     if series.dtype != pl.String:
         return False
     present = len(series) - series.null_count()
