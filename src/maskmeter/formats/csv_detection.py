@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections.abc import Sequence
 from io import StringIO
 from itertools import islice
@@ -13,7 +14,11 @@ from maskmeter.errors import FileError
 from maskmeter.formats.csv_dialect import DELIMITERS, Dialect
 from maskmeter.formats.numbers import number_in
 
+_SHORT = 2  # characters: q1 may be the name of a column of a1, a2
 FIRST_ROWS = 1000  # that are looked at for the delimiter and for names
+_VALUE = re.compile(  # dates, times, numbers with a sign, addresses
+    r"^\s*\d{1,4}[-./:]\d{1,2}([-./:T ]\d|$)|^\W*\d[\d ]*\W*$|\S@\S+\.\S"
+)
 _MARKS = {  # the mark of UTF-32 begins with that of UTF-16
     "utf-32-le": codecs.BOM_UTF32_LE,
     "utf-32-be": codecs.BOM_UTF32_BE,
@@ -97,17 +102,44 @@ def first_rows(text: str, mark: str) -> list[list[str]]:
 
 
 def looks_like_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return True unless the first row may be a record: it has numbers, gaps or values seen below.
+    """Return True unless the first row may be a record.
+
+    Names are no numbers, dates or addresses, are not seen below, and are no codes in the pattern of
+    those below. Only the first may be empty: some programs leave row numbers without a name.
 
     >>> looks_like_names(["sex", "age"], [["f", "30"]]), looks_like_names(["f", "30"], [["f", "31"]])
     (True, False)
+    >>> looks_like_names(["AB-12", "north"], [["CD-34", "south"], ["EF-56", "west"]])
+    False
     """
-    if not all(name.strip() for name in header) or any(
-        number_in(name) is not None for name in header
-    ):
+    first, *others = (name.strip() for name in header)
+    if not all(others) or not (first or others):
         return False
-    columns = [set() for _ in header]  # type: list[set[str]]
+    if any(number_in(name) is not None or _VALUE.search(name) for name in header):
+        return False
+    columns: list[set[str]] = [set() for _ in header]
     for row in rows:
         for seen, value in zip(columns, row, strict=False):
-            seen.add(value)
-    return not any(name in seen for name, seen in zip(header, columns, strict=True))
+            seen.add(value.strip())
+    return not any(
+        name.strip() and (name.strip() in seen or _like_codes(name.strip(), seen))
+        for name, seen in zip(header, columns, strict=True)
+    )
+
+
+def _like_codes(name: str, seen: set[str]) -> bool:
+    """Return True for a text with digits in the very pattern of all the values of its column.
+
+    >>> _like_codes("E09", {"W06", "S12"}), _like_codes("q1", {"3", "4"}), _like_codes("q1", {"a2"})
+    (True, False, False)
+    """
+    return (
+        len(seen) > 1
+        and len(name) > _SHORT
+        and any(letter.isdigit() for letter in name)
+        and {_pattern(value) for value in seen if value} == {_pattern(name)}
+    )
+
+
+def _pattern(text: str) -> str:
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", text))
