@@ -1,9 +1,8 @@
-"""Plan files: their contents, the lines of their errors, and the starter plan of a file."""
+"""Plan files: their contents, and the lines of their errors."""
 
 from __future__ import annotations
 
 import msgspec
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -15,7 +14,6 @@ from maskmeter.perturb.methods import step_of
 from maskmeter.plan import Plan, PlanFile, read_plan, read_task
 from maskmeter.plan.faults import first_fault
 from maskmeter.plan.lines import places
-from maskmeter.plan.starter import columns_of, starter, write_starter
 
 SECRET = "Qz7canary"
 
@@ -325,93 +323,3 @@ def test_the_fraction_follows_from_the_population(survey, census, people, tmp_pa
 
 def test_a_constant_rate_stays_a_number(task):
     assert varying(0.2, task.sample) == 0.2
-
-
-def test_the_starter_plan_guesses_roles_and_gives_reasons(tmp_path):
-    records = 400
-    rng = np.random.default_rng(1)
-    frame = pl.DataFrame(
-        {
-            "id": [f"{SECRET}{n}" for n in range(records)],
-            "sex": rng.choice(["f", "m"], records),
-            "age": [None if n % 9 == 0 else 20 + n % 2 for n in range(records)],
-            "income": rng.integers(0, 10**6, records) // 3 * 3 + rng.integers(0, 2, records),
-            "street": [f"{SECRET}{n % 190}" for n in range(records)],
-            "country": ["x"] * records,
-            "wgt": rng.uniform(10, 20, records),
-            "hh_id": [n // 3 for n in range(records)],
-        }
-    )
-    roles = {column.name: column.role for column in columns_of(frame, {})}
-
-    assert roles == {
-        "id": "identifier",
-        "sex": "key",
-        "age": "key",
-        "income": "numbers",
-        "street": "many",
-        "country": "constant",
-        "wgt": "weights",
-        "hh_id": "household",
-    }
-    frame.write_csv(tmp_path / "a.csv")
-    write_starter(tmp_path / "a.csv", tmp_path / "plan.toml")
-    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
-    plan = read_plan(tmp_path / "plan.toml").plan
-    assert plan.data.keys == ["sex", "age"]
-    assert (plan.data.weights, plan.data.household) == ("wgt", "hh_id")
-    assert plan.data.missing == "category"
-    assert SECRET not in text
-    assert '"sex",  # 2 categories' in text
-    assert "records without a value" in text
-    assert "# Lines starting with # are disabled." in text
-    assert "# remove columns an intruder cannot know; add missing ones." in text
-    assert '"street": 190 categories, too many for a key' in text
-    assert '# "income" = [0, 1000, 2000]' in text
-    task = read_task(read_plan(tmp_path / "plan.toml"), tmp_path / "a.csv")
-    assert len(task.sample) == records
-    with pytest.raises(mm.MaskmeterError, match="already exists"):
-        write_starter(tmp_path / "a.csv", tmp_path / "plan.toml")
-    with pytest.raises(mm.MaskmeterError, match="no such directory"):
-        write_starter(tmp_path / "a.csv", tmp_path / "none" / "plan.toml")
-
-
-def test_the_disabled_parts_of_a_starter_plan_work_once_enabled(survey, tmp_path):
-    write_starter(survey, tmp_path / "plan.toml")
-    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
-    kept = [
-        line
-        for line in text.splitlines()
-        if not line.startswith(
-            (
-                "# A plan",
-                "# age = [0",
-                "# [data.bands]",
-                '# weights = "w"',
-                "# household",
-                "# population",
-            )
-        )
-    ]
-    on = [
-        line.removeprefix("# ")
-        if line.startswith("# ") and ("=" in line or line[2] == "[")
-        else line
-        for line in kept
-    ]
-    on = [line for line in on if not line.startswith("[data.bands]")]
-    task = read_task(read_plan(planned(tmp_path, "\n".join(on))), survey)
-
-    assert len(task.steps) == 1
-    assert list(task.candidates) == ["swap 20%"]
-    assert task.family.target is not None
-    assert task.tables
-    assert task.target.max_share == 0.05
-    assert list(task.scenarios) == ["keys of the plan", "neighbour"]
-
-
-def test_a_file_without_usable_columns_still_gets_a_starter_plan():
-    text = starter("a.csv", 3, columns_of(pl.DataFrame({"x": [1, 1, 1]}), {}))
-
-    assert "keys = [\n]" in text
-    assert '"x": the same value in every record' in text

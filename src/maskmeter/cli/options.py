@@ -32,6 +32,12 @@ encoded_in = click.option("--encoding", help="Encoding of a text file, if it is 
 delimited_by = click.option(
     "--delimiter", callback=_tab, help="Delimiter of a text file: , ; | or tab."
 )
+sampled_at = click.option(
+    "--fraction",
+    type=click.FloatRange(0, 1, min_open=True),
+    callback=finite,
+    help="Sampling fraction: the share of the population in the file.",
+)
 
 
 def about_a_file(command: Command) -> Command:
@@ -40,12 +46,7 @@ def about_a_file(command: Command) -> Command:
         command,
         click.argument("file", type=click.Path(path_type=Path, readable=False)),
         click.option("--keys", help="Columns an intruder may know, such as lad,sex,age."),
-        click.option(
-            "--fraction",
-            type=click.FloatRange(0, 1, min_open=True),
-            callback=finite,
-            help="Sampling fraction: the share of the population in the file.",
-        ),
+        sampled_at,
         click.option("--weights", help="Column of survey weights, instead of --fraction."),
         click.option(
             "--population",

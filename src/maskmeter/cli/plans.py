@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from maskmeter.cli.options import delimited_by, encoded_in
+from maskmeter.cli.options import delimited_by, encoded_in, sampled_at
+from maskmeter.cli.terminal import print_words
+
+if TYPE_CHECKING:
+    from maskmeter.plan.starter_text import StarterPlan
 
 
 @click.group()
@@ -29,6 +35,7 @@ def plan() -> None:
     show_default=True,
     help="The plan file to write.",
 )
+@sampled_at
 @encoded_in
 @delimited_by
 @click.option("--json", "as_json", is_flag=True, help="Print the guesses as JSON.")
@@ -37,6 +44,7 @@ def init(
     *,
     file: Path,
     out: Path,
+    fraction: float | None,
     encoding: str | None,
     delimiter: str | None,
     as_json: bool,
@@ -44,8 +52,9 @@ def init(
 ) -> None:
     """Write a commented starter plan for FILE.
 
-    Lists columns with few categories as keys, with their number of categories, and flags columns
-    with too many. Never overwrites an existing plan.
+    Proposes at most eight keys, bands for ages, survey weights, household numbers and a redraw of
+    a place, each with its reason; the plan can be used as it is. It holds no value of the file.
+    Never overwrites an existing plan.
 
     \b
     Examples:
@@ -54,11 +63,27 @@ def init(
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.plan.starter import write_starter
 
-    columns = write_starter(file, out, encoding=encoding, delimiter=delimiter)
+    made = write_starter(file, out, encoding=encoding, delimiter=delimiter, fraction=fraction)
     if as_json:
-        click.echo(json.dumps({"plan": str(out), "columns": [vars(one) for one in columns]}))
+        found = made.found
+        step = None if made.step is None else {"key": found.redrawn, **made.step._asdict()}
+        columns = [vars(one) for one in found.columns]
+        click.echo(json.dumps({"plan": str(out), "redraw": step, "columns": columns}))
     elif not quiet:
         click.echo(f"Wrote {out}")
-        weighted = any(column.role == "weights" for column in columns)
-        told = "Review it" if weighted else "Review it and enter its fraction or weights"
-        click.echo(f"{told}, then run: maskmeter assess {file} --plan {out} --out evidence/")
+        print_words(*_told(made))
+        known = fraction is not None or made.found.weights is not None
+        click.echo("Review it, then run:" if known else "Review it, enter the fraction, then run:")
+        click.echo(f"  maskmeter assess {file} --plan {out} --out evidence/")
+
+
+def _told(made: StarterPlan) -> Iterator[str]:
+    """Yield what a starter plan proposes, in a few lines."""
+    keys = ", ".join(one.name for one in made.keys)
+    yield f"Keys: {keys}" if keys else "No column looks like a key: enter the keys in the plan."
+    if made.found.weights is not None:
+        yield f"Weights: {made.found.weights}"
+    if made.found.household is not None:
+        yield f"Household numbers: {made.found.household}"
+    if made.step is not None:
+        yield f"Step: redraw of {made.found.redrawn}"

@@ -120,7 +120,7 @@ class Source:
         for name in names:
             if name not in self.names:
                 raise self.not_found(name)
-            if not name or name == "*" or (name.startswith("^") and name.endswith("$")):
+            if not is_usable_name(name):
                 raise InputError(
                     f"Rename the column {name!r}: data frames read this name as a pattern."
                 )
@@ -284,6 +284,15 @@ class Source:
         if isinstance(native, pl.LazyFrame):
             return nw.from_native(careful(lambda: native.collect(engine="streaming")))
         return careful(lambda: frame.collect(backend="polars"))
+
+
+def is_usable_name(name: str) -> bool:
+    """Return False for the name of a column that a data frame would read as a pattern, or as none.
+
+    >>> is_usable_name("age"), is_usable_name("^age$"), is_usable_name("")
+    (True, False, False)
+    """
+    return bool(name) and name != "*" and not (name.startswith("^") and name.endswith("$"))
 
 
 def _column(frame: nw.DataFrame[Any], name: str, most: int | None) -> Column | None:

@@ -89,8 +89,8 @@ def suggestion(column: pl.Series, variable: Variable) -> Suggestion | None:
     >>> suggestion(marital, Variable("marital")).line
     'marital = [99]  # 1 record; far from the other numbers'
     """
-    counts = column.drop_nulls().value_counts()
-    values = dict(zip(counts[column.name].to_list(), counts["count"].to_list(), strict=True))
+    counts = column.drop_nulls().alias("value").value_counts()  # a key may be called "count"
+    values = dict(zip(counts["value"].to_list(), counts["count"].to_list(), strict=True))
     declared = [value for value in values if _is_declared(value, variable)]
     labelled = [value for value in values if _LABEL.search(variable.label_of(value) or "")]
     called = dict.fromkeys([*declared, *labelled])

@@ -38,7 +38,7 @@ class RedrawnKeys:
         return f"redraw {' x '.join(self.keys)}"
 
     @cached_property
-    def _people(self) -> Array:
+    def people(self) -> Array:
         """How many people are expected to share the other keys of each record."""
         rarity: Rarity = self.step(1.0).rarity(self.sample)
         return rarity.people(rarity.model.data.codes)
@@ -46,9 +46,9 @@ class RedrawnKeys:
     @cached_property
     def bounds(self) -> list[float]:
         """Bounds that divide the records differently, from few rare ones to many, as round numbers."""
-        values, records = np.unique(self._people, return_counts=True)
+        values, records = np.unique(self.people, return_counts=True)
         below = np.cumsum(records)
-        kept = (below >= 2) & (below <= _MOST_RARE * len(self._people))
+        kept = (below >= 2) & (below <= _MOST_RARE * len(self.people))
         pairs = zip(pairwise(values.tolist()), kept[:-1], strict=True)
         rounded = [round_between(low, high) for (low, high), on in pairs if on]
         # Nobody needs to tell 168 from 168.26: bounds have three digits.
