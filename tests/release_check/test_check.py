@@ -337,3 +337,17 @@ def test_a_finding_names_the_plan_lines_that_mend_it():
     found = only(mm.check_release(swapped(frame)), "column", "ward")
 
     assert found.mend.lines == ('[release] drop = ["ward"]', '[[step]] carry = ["ward"]')
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta", ".parquet"])
+def test_dates_to_the_day_are_found_however_a_format_stores_them(ending, tmp_path):
+    """SPSS and Stata store a number, and a format that shows it as a date."""
+    days = np.random.default_rng(12).integers(0, 9_000, RECORDS)
+    born = pl.Series([date(1980, 1, 1) + timedelta(days=int(day)) for day in days])
+    frame = people(12).with_columns(
+        born=born, month=born.dt.truncate("1mo"), written=born.dt.strftime("%Y%m%d").cast(pl.Int64)
+    )
+    mm.read(frame, keys=["lad"]).write(tmp_path / f"a{ending}")
+    check = mm.check_release(swapped(tmp_path / f"a{ending}"))
+
+    assert {one.column for one in check.findings if one.kind == "date"} == {"born", "written"}

@@ -17,6 +17,8 @@ from maskmeter.checks import check_choice, shown
 from maskmeter.data.frames import FrameKind, as_kind, decode_small
 from maskmeter.display import InWords
 from maskmeter.errors import ColumnNotFoundError, InputError
+from maskmeter.formats import format_of
+from maskmeter.formats.conversion import neutral
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted, plural
 from maskmeter.release_check.accepting import accepted
@@ -163,7 +165,7 @@ def check_release(
         )
     release.released.check_held("A release check")
     accept, earlier = tuple(accept), tuple(earlier)
-    frame = nw.from_native(release.to_frame()).to_polars()
+    frame = _written(release)
     columns = tuple(filter(None, map(kept_column, frame.iter_columns())))
     names = {one.name for one in columns}
     if household is not None and household not in names:
@@ -179,6 +181,15 @@ def check_release(
     found.sort(key=lambda one: (_WORST_FIRST.index(one.severity), -one.share))
     files = tuple(str(Path(one).absolute()) for one in earlier if isinstance(one, str | Path))
     return ReleaseCheck(tuple(found), release.frame_kind, accept, files)
+
+
+def _written(release: Release) -> pl.DataFrame:
+    """Return the released file, with the dates that its numbers stand for."""
+    frame: nw.DataFrame[Any] = nw.from_native(release.to_frame())
+    source = release.released.source
+    if source is None or source.path is None:
+        return frame.to_polars()
+    return neutral(frame, source.codebook, format_of(source.path))[0].to_polars()
 
 
 class _Changed(NamedTuple):

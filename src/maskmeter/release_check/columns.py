@@ -52,7 +52,7 @@ def kept_column(series: pl.Series) -> KeptColumn | None:
     if kind.is_nested() or kind in (pl.Object, pl.Null, pl.Binary):
         return None
     numbers = _numbers(series)
-    dates = kind in (pl.Date, pl.Datetime) or (numbers is None and are_dates(series))
+    dates = are_dates(series) if numbers is None else _are_written_together(numbers)
     groups = _groups(series.cast(pl.String) if kind in (pl.Categorical, pl.Enum) else series)
     distinct = int(groups.max(initial=-1)) + 1 - int(bool(series.null_count()))
     ordered = numbers is not None or kind.is_temporal()
@@ -83,15 +83,27 @@ def _numbers(series: pl.Series) -> pl.Series | None:
 
 
 def are_dates(series: pl.Series) -> bool:
-    """Return True for texts that are dates to the day.
+    """Return True for dates to the day, also as texts; those of months are all of the first.
 
     >>> are_dates(pl.Series(["2001-02-28", "1999-12-01"])), are_dates(pl.Series(["2001", "1999"]))
     (True, False)
     """
+    if series.dtype in (pl.Date, pl.Datetime):
+        return series.drop_nulls().dt.day().n_unique() > 1
     if series.dtype != pl.String:
         return False
     present = len(series) - series.null_count()
     return bool(present) and int(series.str.contains(_DATE).sum() or 0) >= _PARSED * present
+
+
+def _are_written_together(numbers: pl.Series) -> bool:
+    """Return True for numbers such as 19801231: a year, a month and a day."""
+    held = numbers.drop_nulls()
+    if held.n_unique() < _FEW:
+        return False
+    month, day = held // 100 % 100, held % 100
+    fits = held.is_between(18_000_101, 21_001_231) & month.is_between(1, 12) & day.is_between(1, 31)
+    return int(fits.sum()) >= _PARSED * len(held)
 
 
 def _quantiles(groups: Integers) -> Integers:
