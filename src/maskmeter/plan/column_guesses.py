@@ -25,7 +25,7 @@ from maskmeter.plan.key_topics import (
     BIRTH_YEAR,
     INSTITUTION,
     PLACE,
-    Match,
+    TopicMatch,
     topic_of,
 )
 from maskmeter.plurals import counted
@@ -83,7 +83,7 @@ class JudgedColumn:
 
     facts: ColumnFacts
     guess: ColumnGuess
-    match: Match | None = None
+    match: TopicMatch | None = None
 
     @property
     def name(self) -> str:
@@ -129,7 +129,7 @@ def _short(label: str) -> str:
     return label if len(label) <= 60 else f"{label[:57].rstrip()}..."
 
 
-def _never_a_key(facts: ColumnFacts, match: Match | None, *, body: bool) -> _Found | None:
+def _never_a_key(facts: ColumnFacts, match: TopicMatch | None, *, body: bool) -> _Found | None:
     """Return the role and the reason of a column that is no key whatever its categories."""
     labelled = len(words_in(facts.label)) <= _SHORT_LABEL and names_weights(facts.label)
     weighs = facts.numeric and facts.present > 0 and (names_weights(facts.name) or labelled)
@@ -141,7 +141,7 @@ def _never_a_key(facts: ColumnFacts, match: Match | None, *, body: bool) -> _Fou
     )
 
 
-def _by_values(facts: ColumnFacts, match: Match | None) -> _Found | None:
+def _by_values(facts: ColumnFacts, match: TopicMatch | None) -> _Found | None:
     """Return the role of a column whose values alone make no key."""
     topic = None if match is None else match.topic
     if facts.nested:
@@ -155,7 +155,7 @@ def _by_values(facts: ColumnFacts, match: Match | None) -> _Found | None:
     return "other", "dates: recode them to years if an intruder may know them"
 
 
-def _unknowable(facts: ColumnFacts, match: Match | None) -> _Found | None:
+def _unknowable(facts: ColumnFacts, match: TopicMatch | None) -> _Found | None:
     if match is None or match.topic.known:
         return None
     return "numbers" if facts.numeric else "other", match.topic.why
@@ -208,7 +208,7 @@ def _weights(facts: ColumnFacts, *, body: bool) -> _Found:
     return next((found for doubt, found in doubts if doubt), sure)
 
 
-def _identifies(facts: ColumnFacts, match: Match | None) -> _Found | None:
+def _identifies(facts: ColumnFacts, match: TopicMatch | None) -> _Found | None:
     """Return the role of a column whose values tell one record, or one household, from all others."""
     topic = None if match is None else match.topic
     known = topic is not None and topic.known > 0

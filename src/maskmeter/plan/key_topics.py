@@ -31,7 +31,7 @@ class Topic:
 
 
 @dataclass(frozen=True)
-class Match:
+class TopicMatch:
     """The topic of a column, and how well its words fit, as a number up to that of the topic."""
 
     topic: Topic
@@ -233,7 +233,7 @@ _FROM_LABEL = 0.9
 _REMOTE_FIT = 0.4
 
 
-def topic_of(name: str, label: str = "") -> Match | None:
+def topic_of(name: str, label: str = "") -> TopicMatch | None:
     """Return what a column is about by its name, or else by its label; None where neither tells.
 
     >>> [topic_of(name).topic.name for name in ("Altersgruppe", "native-country", "CapitalGain")]
@@ -245,10 +245,10 @@ def topic_of(name: str, label: str = "") -> Match | None:
     if named is not None and named.topic is not TIME:
         return named
     told = _matched(words_in(label), question=True) if label and label != name else None
-    return named if told is None else Match(told.topic, _FROM_LABEL * told.fit)
+    return named if told is None else TopicMatch(told.topic, _FROM_LABEL * told.fit)
 
 
-def _matched(words: tuple[str, ...], *, question: bool = False) -> Match | None:
+def _matched(words: tuple[str, ...], *, question: bool = False) -> TopicMatch | None:
     """Return the topic that most of some words are about."""
     kept = [word for word in words if not word.isdigit()]
     forms = {form for word in kept for form in _forms(word)}
@@ -268,7 +268,7 @@ def _matched(words: tuple[str, ...], *, question: bool = False) -> Match | None:
     if question and (share < _LEAST_OF_LABEL or (topic.known and asked)):
         return None
     fit = topic.known * (0.3 + 0.7 * share) * (1 if _REMOTE.isdisjoint(kept) else _REMOTE_FIT)
-    return Match(topic, fit) if fit >= _LEAST_FIT or not topic.known else None
+    return TopicMatch(topic, fit) if fit >= _LEAST_FIT or not topic.known else None
 
 
 def _forms(word: str) -> set[str]:
