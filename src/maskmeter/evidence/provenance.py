@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
 from maskmeter.data.engines.files import files_of
 from maskmeter.data.source import files_hash
 from maskmeter.errors import PlanError
+from maskmeter.evidence.schema import CONFIDENTIAL
+from maskmeter.formats import columnar, csv
 from maskmeter.perturb import Release
 from maskmeter.perturb.methods import StepPlan
 from maskmeter.plan.schema import Plan
 from maskmeter.plurals import counted
 
-VERSION = 3
+VERSION = 4
 _LONGEST = 100  # digits of a seed
+# Endings of files that are the same byte for byte whenever the same versions write them.
+_SAME_BYTES = (*csv.FORMAT.endings, *columnar.PARQUET.endings)
+
+Compared = Literal["output_hash", "keys_hash"]
 
 
 class RareFigures(msgspec.Struct, frozen=True):
@@ -29,8 +37,18 @@ class RareFigures(msgspec.Struct, frozen=True):
     records: int
 
 
-class ProvenanceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All of `provenance.json`; `plan` has what was asked, `steps` what was done."""
+class ProvenanceFile(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    tag_field="confidential",
+    tag=CONFIDENTIAL,
+):
+    """All of `provenance.json`; `plan` has what was asked, `steps` what was done.
+
+    The `digest` shows damage and edits. It is no signature: who edits the file on purpose can
+    compute it again.
+    """
 
     schema_version: int
     seed: str  # text: other programs round numbers of this size
@@ -43,6 +61,7 @@ class ProvenanceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rare: list[RareFigures]  # for whom a step redrew a key
     plan: Plan
     versions: dict[str, str]
+    digest: str = ""  # of everything else in the file
 
 
 def provenance_of(
@@ -54,7 +73,7 @@ def provenance_of(
         raise PlanError(
             "This release was assembled by hand, so there is no record of how it was made."
         )
-    return ProvenanceFile(
+    known = ProvenanceFile(
         schema_version=VERSION,
         seed=str(made.seed),
         input=_named(release) if source is None else source.name,
@@ -70,6 +89,14 @@ def provenance_of(
         plan=plan,
         versions=dict(made.versions),
     )
+    return msgspec.structs.replace(known, digest=digest_of(msgspec.json.encode(known)))
+
+
+def digest_of(content: bytes) -> str:
+    """Return a hash of all entries of a provenance file but the digest, whatever their order."""
+    entries = msgspec.json.decode(content, type=dict[str, Any])
+    entries.pop("digest", None)
+    return f"sha256 {sha256(msgspec.json.encode(entries, order='sorted')).hexdigest()}"
 
 
 def _named(release: Release) -> str:
@@ -96,11 +123,16 @@ def read_provenance(path: str | Path) -> ProvenanceFile:
         found = msgspec.json.decode(content, type=ProvenanceFile)
     except OSError as error:
         raise PlanError(f"Cannot read {str(path)!r}: {str(error.strerror).lower()}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise PlanError(
             f"Cannot read {path.name!r}: it is not a provenance.json that maskmeter wrote."
         ) from None
-    if not found.seed.isdecimal() or len(found.seed) > _LONGEST:
+    if digest_of(content) != found.digest:
+        raise PlanError(
+            f"{path.name!r} is damaged or was edited: its digest is not that of its entries. Use the"
+            " file as maskmeter wrote it."
+        )
+    if not (found.seed.isascii() and found.seed.isdecimal()) or len(found.seed) > _LONGEST:
         raise PlanError(f"The seed in {path.name!r} is not a number: the file was edited.")
     return found
 
@@ -120,3 +152,21 @@ def check_repeated(release: Release, made: ProvenanceFile) -> None:
             " edited, or another version made the release (maskmeter"
             f" {made.versions.get('maskmeter', 'unknown')})."
         )
+
+
+def compare_output(again: ProvenanceFile, made: ProvenanceFile) -> Compared:
+    """Return which hash shows that a recreated file is the recorded one; raise if it is not.
+
+    The keys were compared before. A file in another format has other bytes, and so may one whose
+    format notes the time, or that other versions wrote or another engine divided.
+    """
+    if again.output_hash == made.output_hash:
+        return "output_hash"
+    ending, recorded = (Path(one.output or "").suffix.lower() for one in (again, made))
+    if ending == recorded in _SAME_BYTES and again.versions == made.versions:
+        raise PlanError(
+            "The recreated file differs from the one the provenance records, though its keys are"
+            " the same: the provenance was edited, or another version of a library reads the input"
+            " in another way."
+        )
+    return "keys_hash"

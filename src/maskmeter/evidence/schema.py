@@ -12,6 +12,7 @@ from maskmeter.evidence.check_figures import CheckFigures
 from maskmeter.evidence.model_figures import ModelFigures, Part
 
 VERSION = 5
+CONFIDENTIAL = "for the agency only"  # what each file of the agency says first
 
 
 class KeyFigures(Part, frozen=True):
@@ -285,7 +286,7 @@ class MapFigures(Part, frozen=True):
         return self.frontiers[self.intruder]
 
 
-class Figures(Part, frozen=True):
+class Figures(Part, frozen=True, tag_field="confidential", tag=CONFIDENTIAL):
     """All of `assessment.json`: the record-free form of an assessment.
 
     `rounded_to` is None where the figures are exact. Else counts are multiples of it, and those
@@ -357,7 +358,7 @@ class Figures(Part, frozen=True):
         return next((one.title for one in self.keys if one.name == key), key)
 
 
-class Comparison(Part, frozen=True):
+class Comparison(Part, frozen=True, tag_field="confidential", tag=CONFIDENTIAL):
     """All of `comparison.json`."""
 
     schema_version: int
