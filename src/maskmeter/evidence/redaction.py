@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil, floor
 
+import numpy as np
 from msgspec.structs import replace
 
 from maskmeter.evidence.check_figures import public_check
@@ -26,6 +27,9 @@ from maskmeter.evidence.schema import (
     WithoutKey,
 )
 from maskmeter.evidence.wording import SHARE, verdict
+from maskmeter.loss import Loss
+
+WITHHELD = "withheld"  # in the place of a name
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,38 @@ def redact(figures: Figures, policy: Policy) -> Figures:
         not_assessed=figures.not_assessed,
     )
     return replace(told, verdict=verdict(told))
+
+
+def withhold_small(figures: Figures, tables: Iterable[Loss], smallest: int) -> Figures:
+    """Return the agency's figures without the names of categories that few records have.
+
+    `tables` are those of `figures.loss`. A group of a step is named by its categories, and the
+    between-row variance of a table is listed by them; nothing else in the figures names one.
+    """
+    groups = tuple(
+        one if one.records >= smallest else replace(one, group=WITHHELD) for one in figures.groups
+    )
+    loss = tuple(
+        replace(known, bvr=_held_by_many(known.bvr, table, smallest))
+        for known, table in zip(figures.loss, tables, strict=True)
+    )
+    return replace(figures, groups=groups, loss=loss)
+
+
+def _held_by_many(
+    bvr: dict[str, float | None], table: Loss, smallest: int
+) -> dict[str, float | None]:
+    """Return the entries of the columns that enough records have, before and after protection.
+
+    Weighted counts may be larger than the numbers of records, so both must be large enough.
+    """
+    before = np.bincount(table.columns.before, minlength=len(table.columns.categories))
+    held = np.min([before, *(counts.sum(axis=0) for counts in table.tables)], axis=0)
+    if len(held) != len(bvr):  # two categories share a label
+        return {}
+    return {
+        name: change for (name, change), of in zip(bvr.items(), held, strict=True) if of >= smallest
+    }
 
 
 def _unheld(one: ScenarioFigures) -> ScenarioFigures:
