@@ -63,7 +63,7 @@ def main() -> None:
         run("--version")
         run("demo", "--scale", "0.02", "--out", folder / "story")
         survey = folder / "story" / "survey.csv"
-        assert (folder / "story" / "evidence" / "internal.html").stat().st_size > 0
+        assert (folder / "story" / "evidence" / "internal" / "internal.html").stat().st_size > 0
         run("plan", "init", survey, "--out", folder / "started.toml")
         keys = ("--keys", "lad,sex,age", "--fraction", "0.01")
         run("assess", survey, *keys, "--charts", "png", "--out", folder / "evidence")

@@ -16,30 +16,36 @@ from maskmeter.errors import PlanError, without_warnings
 from maskmeter.evidence.assessment import Assessment, assessment_of, checked_release
 from maskmeter.evidence.check_figures import CheckFigures, check_figures
 from maskmeter.evidence.figures import comparison_figures
-from maskmeter.evidence.overwrite import another_release, beside, check_file, check_provenance
+from maskmeter.evidence.overwrite import beside, check_file
 from maskmeter.evidence.pack import (
     AGENCY_ONLY,
     Pack,
-    all_or_none,
+    internal_folder,
     make_private,
     write_charts,
     write_pack,
     write_page,
     write_private,
 )
-from maskmeter.evidence.provenance import ProvenanceFile, check_repeated, provenance_of
+from maskmeter.evidence.provenance import (
+    Compared,
+    ProvenanceFile,
+    check_repeated,
+    compare_output,
+    provenance_of,
+)
 from maskmeter.evidence.schema import Comparison, encoded
 from maskmeter.evidence.sections import comparison_sections
 from maskmeter.evidence.settings import Settings
 from maskmeter.evidence.wording import frontier_ends
-from maskmeter.files import whole_folder
+from maskmeter.files import unfinished, whole_folder
 from maskmeter.page import Top
 from maskmeter.perturb import Release, protect
 from maskmeter.perturb.entries import matrix_of
 from maskmeter.perturb.step import Step
 from maskmeter.plan import Plan, Task
 from maskmeter.plan.job import OWN_STEPS
-from maskmeter.plan.schema import ErrorPlan, ReportPlan
+from maskmeter.plan.schema import ErrorPlan, ReleasePlan, ReportPlan
 from maskmeter.risk.intruder import INFORMED
 from maskmeter.riskutility import FoundRelease, RiskUtilityMap
 from maskmeter.riskutility.assessor import Assessor, Steps, altered_keys, carried_columns
@@ -95,7 +101,7 @@ def run_assess(
     found = _assessed(task, release, progress, options)
     found = replace(found, options=options, chosen=OWN_STEPS if options and task.steps else "")
     progress(STEPS[4], 4, len(STEPS))
-    return write_pack(found, folder, settings, plan=written_out(task))
+    return write_pack(found, folder, settings, plan=written_out(task), made=made)
 
 
 def _protected(task: Task, seed: int, made: ProvenanceFile | None) -> Release:
@@ -108,51 +114,33 @@ def _protected(task: Task, seed: int, made: ProvenanceFile | None) -> Release:
 
 def run_protect(
     task: Task, path: Path, *, made: ProvenanceFile | None = None
-) -> tuple[Release, Path]:
-    """Return the release of a file, written with its provenance beside it."""
+) -> tuple[Release, Path, Compared | None]:
+    """Return the release of a file, written with its provenance beside it.
+
+    The provenance is in place first, so that no release is without one. Of a release that is made
+    again, return too which hash shows it to be the recorded one.
+    """
     if not task.steps and not task.finish:
         raise PlanError("The plan has no [[step]]: add one to protect the file.")
-    source = task.sample.path
-    seed = _seed(made)
+    source, seed = task.sample.path, _seed(made)
     several = task.sample.at_source is not None
     target = check_file(path, source, seed=seed, several=several)
     release = _protected(task, seed, made)
-    if several:
-        _write_folder(release, target, task)
-        return release, beside(path)
-    with all_or_none(target.parent, source) as unfinished:  # never the one without the other
-        output = unfinished / target.name
-        release.write(output)
-        written = provenance_of(release, plan=written_out(task), source=source, output=output)
-        write_private(unfinished / beside(target).name, encoded(written))
-    return release, beside(path.with_name(target.name))
+    with unfinished(target, beside(target)) as folder:
+        release.write(folder / target.name)
+        known = provenance_of(
+            release, plan=written_out(task), source=source, output=folder / target.name
+        )
+        compared = None if made is None else compare_output(known, made)
+        write_private(folder / beside(target).name, encoded(known))
+        check_file(path, source, seed=seed, several=several)  # another run may have been faster
+    return release, beside(path.with_name(target.name)), compared
 
 
 def run_check(task: Task, release: Release) -> CheckFigures | None:
     """Return what the release check finds; None where the records stay in an engine."""
     found = checked_release(release, household=task.plan.data.household, **task.check_options)
     return None if found is None else check_figures(found)
-
-
-def _write_folder(release: Release, target: Path, task: Task) -> None:
-    """Write records that stay in an engine to a new folder, and their provenance beside it."""
-    made, ours = beside(target), False
-    try:
-        with whole_folder(target) as unfinished:
-            release.released.write_folder(unfinished)
-            known = provenance_of(release, plan=written_out(task), source=None, output=unfinished)
-            known = msgspec.structs.replace(known, output=target.name)
-            if made.exists():  # that of this very release, or of a run that wants the same name
-                check_provenance(made, int(known.seed))
-            else:
-                ours = True
-                write_private(made, encoded(known), new=True)
-    except FileExistsError:
-        raise another_release(made) from None
-    except BaseException:
-        if ours and not target.exists():
-            made.unlink(missing_ok=True)
-        raise
 
 
 def run_compare(
@@ -170,16 +158,17 @@ def run_compare(
     progress(STEPS[4], 4, len(STEPS))
     known = comparison_figures(options, task.sample, task.scenarios or {}, task.target)
     listed = comparison_sections(known)
-    with all_or_none(folder, None) as unfinished:
+    with whole_folder(folder) as new:
+        inside = internal_folder(new)
         title = settings.title or "Risk and information loss of the candidates"
-        page = unfinished / "comparison.html"
+        page = inside / "comparison.html"
         first = Top(known.map.headline, under=frontier_ends(known.map))
         write_page(page, title, first, listed, AGENCY_ONLY)
-        write_private(unfinished / "comparison.json", encoded(known))
+        write_private(inside / "comparison.json", encoded(known))
         if settings.charts is not None:
-            write_charts(listed, unfinished, settings.charts)
+            write_charts(listed, inside, settings.charts)
         make_private(page)
-        names = [path.relative_to(unfinished) for path in sorted(unfinished.rglob("*.*"))]
+        names = [path.relative_to(new) for path in sorted(new.rglob("*.*"))]
     return known, tuple(folder / name for name in names)
 
 
@@ -263,6 +252,8 @@ def check_same_file(file: Path, made: ProvenanceFile) -> None:
         )
     if msgspec.json.encode(made.steps) != msgspec.json.encode(made.plan.step):
         raise PlanError("The provenance was edited: its steps differ from those of its plan.")
+    if not made.steps and made.plan.release == ReleasePlan():
+        raise PlanError("The provenance was edited: it records no step.")
 
 
 def _seed(made: ProvenanceFile | None) -> int:

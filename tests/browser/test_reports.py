@@ -8,7 +8,7 @@ import maskmeter as mm
 from browser.look import browser, faults, look, show
 
 
-@pytest.mark.parametrize(("name", "figures"), [("internal.html", 4), ("public.html", 0)])
+@pytest.mark.parametrize(("name", "figures"), [("internal/internal.html", 4), ("public.html", 0)])
 def test_the_reports_of_the_demonstration_have_no_faults(demo, name, figures):
     seen = look(demo / "story" / "evidence" / name)
 
@@ -23,7 +23,9 @@ ENDS = """() => [".verdict", ".lead", ".facts", ".beside figure svg", ".beside t
 
 def test_the_decision_is_on_the_first_screen_and_the_page_is_short(demo):
     with browser() as started:
-        shown = show(started, demo / "story" / "evidence" / "internal.html", width=1200)
+        shown = show(
+            started, demo / "story" / "evidence" / "internal" / "internal.html", width=1200
+        )
 
         assert max(shown.page.evaluate(ENDS)) <= 900
         assert shown.page.evaluate("document.documentElement.scrollHeight") < 6000
@@ -41,5 +43,5 @@ def test_markup_in_labels_and_titles_is_shown_as_text(tmp_path):
         audience="internal",
     )
 
-    assert faults(tmp_path / "internal.html", views=[("light", 1280)]) == []
+    assert faults(tmp_path / "internal" / "internal.html", views=[("light", 1280)]) == []
     assert pack.files[-1].name == "internal.html"

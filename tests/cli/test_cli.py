@@ -32,13 +32,13 @@ def test_demo_prints_all_measures_in_eighty_columns(demo, tmp_path):
     for measure in ("tau*", "estimate", "(2.8)", "(2.5)", "(2.6)", "(2.7)", "(2.9)"):
         assert f"│ {measure} " in done.stdout
     assert "loses least" in done.stdout
-    assert f"The report is {out / 'evidence' / 'internal.html'}" in "".join(
+    assert f"The report is {out / 'evidence' / 'internal' / 'internal.html'}" in "".join(
         done.stdout.splitlines()
     )
     wrote = [Path(path) for path in re.findall(r"Wrote (.*)", done.stdout)]
     assert all(path.is_file() for path in wrote)
     assert {path.name for path in wrote} >= {"survey.csv", "plan.toml", "protected.csv"}
-    made = out / "evidence" / "provenance.json"
+    made = out / "evidence" / "internal" / "provenance.json"
     again = run("assess", out / "survey.csv", "--from", made, "--out", tmp_path / "again")
     assert again.returncode == 0  # the release can be recreated from its evidence
     assert (tmp_path / "again" / "protected.csv").read_bytes() == (
@@ -99,7 +99,7 @@ def test_help_describes_every_command_in_one_full_line():
         ("assess", "--plan", "Plan file. Command-line options override it."),
         ("assess", "--missing", "How to treat records without a value for a key."),
         ("protect", "--from", "Recreate the release recorded in this provenance.json."),
-        ("find", "--out", "Output folder (created if missing)."),
+        ("find", "--out", "Output folder, new or empty."),
     ],
 )
 def test_help_describes_options_in_plain_words(command, option, words):

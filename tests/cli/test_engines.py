@@ -95,7 +95,7 @@ def test_an_assessment_of_parts_has_the_figures_of_the_whole_file(place, tmp_pat
     assert (one.returncode, done.returncode) == (0, 0), one.stderr + done.stderr
 
     whole, part = (
-        json.loads((tmp_path / name / "assessment.json").read_text("utf-8"))
+        json.loads((tmp_path / name / "internal" / "assessment.json").read_text("utf-8"))
         for name in ("one", "parts")
     )
     for moment in ("unprotected", "risks"):
@@ -111,7 +111,7 @@ def test_an_assessment_of_parts_has_the_figures_of_the_whole_file(place, tmp_pat
     for pair in (("lad", "ethnicity"), ("lad", "marital")):
         assert tables[1][pair] == pytest.approx(tables[0][pair])
     assert part["records"] == whole["records"]
-    listed = pl.read_parquet(tmp_path / "parts" / "risk_by_record.parquet")
+    listed = pl.read_parquet(tmp_path / "parts" / "internal" / "risk_by_record.parquet")
     assert len(listed) == part["scenarios"][0]["risks"]["informed"]["uniques"]
     safe = released(tmp_path / "parts" / "protected" / "*.parquet")
     joined = listed.join(safe, left_on="record", right_on="person")
@@ -142,6 +142,7 @@ def refused(done, said):
 def test_what_cannot_be_done_is_refused_in_a_sentence_and_leaves_nothing(place, people, tmp_path):
     parts, plan = place / "parts", ["--plan", place / "plan.toml"]
     (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "part.parquet").touch()
     (tmp_path / "odd").mkdir()
     people[:10].write_parquet(tmp_path / "odd" / "a.parquet")
     people[:10].drop("sex").write_parquet(tmp_path / "odd" / "b.parquet")

@@ -70,7 +70,7 @@ def test_every_pair_of_formats_gives_the_same_exact_risk(
 
     assert done.returncode == 0, done.stderr
     found, known = (
-        json.loads((out / "assessment.json").read_text("utf-8"))
+        json.loads((out / "internal" / "assessment.json").read_text("utf-8"))
         for out in (tmp_path / "out", same_typed)
     )
     assert found["scenarios"] == known["scenarios"]

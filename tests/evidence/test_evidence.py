@@ -169,7 +169,7 @@ def test_a_file_without_uniques_has_a_verdict_and_reports(sample, tmp_path):
     pack = mm.report(assess(sample.project(["sex"])), tmp_path / "out")
 
     assert pack.summary().startswith("No record is unique on the keys")
-    assert (tmp_path / "out" / "internal.html").exists()
+    assert (tmp_path / "out" / "internal" / "internal.html").exists()
 
 
 def test_the_report_says_when_sampling_is_not_stated():
@@ -359,28 +359,39 @@ def test_a_misleading_key_is_named(sample):
 
 def test_agency_files_are_readable_only_by_their_owner(release, tmp_path):
     mm.report(assess(release), tmp_path / "out")
-    modes = {path.name: path.stat().st_mode & 0o077 for path in (tmp_path / "out").iterdir()}
+    inside = tmp_path / "out" / "internal"
+    modes = {path.name: path.stat().st_mode & 0o077 for path in (inside, *inside.iterdir())}
 
-    for name in ("provenance.json", "risk_by_record.parquet", "internal.html", "assessment.json"):
+    for name in (
+        "internal",
+        "provenance.json",
+        "risk_by_record.parquet",
+        "internal.html",
+        "assessment.json",
+    ):
         assert modes[name] == 0, name
 
 
-def test_a_file_in_the_way_is_found_before_anything_is_written(release, tmp_path):
-    (tmp_path / "charts").write_text("mine")
-    with pytest.raises(mm.MaskmeterError, match="'charts' is in the way"):
+def test_a_folder_that_is_not_empty_is_left_as_it_is(release, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(mm.MaskmeterError, match="already exists and is not empty"):
         mm.report(assess(release), tmp_path, charts="svg")
-    assert [path.name for path in tmp_path.iterdir()] == ["charts"]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_the_provenance_of_another_release_is_not_overwritten(sample, tmp_path):
-    first, second = (mm.Swap("lad", rate=0.2).apply(sample, rng=seed) for seed in (1, 2))
-    mm.report(assess(first, drop_one=False), tmp_path)
-    before = (tmp_path / "provenance.json").read_bytes()
-    mm.report(assess(first, drop_one=False), tmp_path)
-    with pytest.raises(mm.MaskmeterError, match="provenance of another release"):
-        mm.report(assess(second, drop_one=False), tmp_path)
+def test_agency_files_say_first_that_they_are_confidential(release, tmp_path):
+    mm.report(assess(release, drop_one=False), tmp_path / "out")
+    inside = tmp_path / "out" / "internal"
 
-    assert (tmp_path / "provenance.json").read_bytes() == before
+    for name in ("assessment.json", "provenance.json"):
+        first, said = next(iter(json.loads((inside / name).read_text(encoding="utf-8")).items()))
+        assert (first, said) == ("confidential", "for the agency only"), name
+    held = pl.read_parquet_metadata(inside / "risk_by_record.parquet")
+    assert held["confidential"] == "for the agency only"
+    page = (inside / "internal.html").read_text(encoding="utf-8")
+    assert "Confidential: for the agency only" in page
+    public = {path.name for path in (tmp_path / "out").iterdir() if path.is_file()}
+    assert public == {"protected.parquet", "public.html"}
 
 
 def test_with_many_keys_the_risk_without_each_key_is_not_measured(sample, monkeypatch):
@@ -416,7 +427,7 @@ def test_report_writes_exactly_the_files_it_lists(release, tmp_path):
     assert all(path.suffix == ".png" for path in pack.files[6:])
     assert sorted(pack.files) == sorted(p for p in (tmp_path / "new").rglob("*") if p.is_file())
     assert repr(pack) == f"Pack({str(tmp_path / 'new' / 'out')!r}, {len(pack.files)} files)"
-    made = read_provenance(tmp_path / "new" / "out" / "provenance.json")
+    made = read_provenance(tmp_path / "new" / "out" / "internal" / "provenance.json")
     assert made.seed == str(SEED)
     assert made.plan.data.keys == KEYS
     frame = pl.read_parquet(tmp_path / "new" / "out" / "protected.parquet")
@@ -500,7 +511,7 @@ def test_the_provenance_records_the_options_of_assess_and_report(release, tmp_pa
             release, known=known, loss=("lad", "age"), measure="raad", target=target, drop_one=False
         )
     mm.report(what, tmp_path, title="Ours", smallest_count=20, rates=True, matrix=True)
-    plan = read_provenance(tmp_path / "provenance.json").plan
+    plan = read_provenance(tmp_path / "internal" / "provenance.json").plan
 
     assert {name: one.keys for name, one in plan.scenario.items()} == known
     assert (plan.data.keys, plan.data.read) == ([], KEYS)
@@ -517,11 +528,11 @@ def test_a_report_on_some_known_keys_is_made_again_by_the_command(sample, tmp_pa
     with without_warnings():
         found = mm.assess(release, known=["ethnicity", "age", "lad"], model=model)
     first = mm.report(found, tmp_path / "one")
-    made = tmp_path / "one" / "provenance.json"
+    made = tmp_path / "one" / "internal" / "provenance.json"
     done = run("assess", tmp_path / "survey.csv", "--from", made, "--out", tmp_path / "two")
 
     assert done.returncode == 0, done.stderr
-    for name in ("protected.csv", "assessment.json", "provenance.json"):
+    for name in ("protected.csv", "internal/assessment.json", "internal/provenance.json"):
         assert (tmp_path / "two" / name).read_bytes() == (first.folder / name).read_bytes()
 
 
@@ -533,7 +544,7 @@ def test_a_report_on_a_key_of_many_numbers_is_made_again_by_the_command(tmp_path
         sample = mm.read(survey, keys=["town", "area"], fraction=0.1)
         release = mm.Swap("area", rate=0.2).apply(sample)
         mm.report(assess(release, drop_one=False), tmp_path / "one")
-    made = tmp_path / "one" / "provenance.json"
+    made = tmp_path / "one" / "internal" / "provenance.json"
     done = run("protect", survey, "--from", made, "--out", tmp_path / "again.csv")
 
     assert done.returncode == 0, done.stderr
@@ -543,17 +554,15 @@ def test_a_report_on_a_key_of_many_numbers_is_made_again_by_the_command(tmp_path
 
 def test_matrices_are_written_readable_only_by_their_owner(release, tmp_path):
     pack = mm.report(assess(release, drop_one=False), tmp_path, matrix=True)
-    frame = pl.read_csv(tmp_path / "matrix.csv")
+    frame = pl.read_csv(tmp_path / "internal" / "matrix.csv")
     sums = frame.group_by("key", "stratum", "true").agg(pl.col("probability").sum())
 
-    assert tmp_path / "matrix.csv" in pack.files
-    assert (tmp_path / "matrix.csv").stat().st_mode & 0o077 == 0
+    assert tmp_path / "internal" / "matrix.csv" in pack.files
+    assert (tmp_path / "internal" / "matrix.csv").stat().st_mode & 0o077 == 0
     assert frame.columns == ["key", "stratum", "true", "released", "probability"]
     assert sums["probability"].to_numpy() == pytest.approx(1)
     P = release.mechanism.factors[0].P
     assert np.sort(frame["probability"]) == pytest.approx(np.sort(P[P > 0]))
-    with pytest.raises(mm.MaskmeterError, match=r"files of another pack \(matrix.csv\)"):
-        mm.report(assess(release, drop_one=False), tmp_path)
 
 
 def test_an_assessment_has_the_views_of_every_result(found, sample):
@@ -609,7 +618,7 @@ def test_a_report_to_an_unwritable_folder_is_rejected(release, tmp_path):
             mm.report(assess(release), folder)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema_version": 3}', "\x00"])
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema_version": 4}', "\x00", "[" * 10**5])
 def test_invalid_provenance_files_are_rejected(tmp_path, text):
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(mm.MaskmeterError, match="not a provenance"):
@@ -620,7 +629,7 @@ def test_invalid_provenance_files_are_rejected(tmp_path, text):
 
 def test_the_error_for_an_older_provenance_says_what_to_do(release, tmp_path):
     mm.report(assess(release, drop_one=False), tmp_path)
-    path = tmp_path / "provenance.json"
+    path = tmp_path / "internal" / "provenance.json"
     older = json.loads(path.read_text(encoding="utf-8")) | {"schema_version": 1}
     path.write_text(json.dumps(older))
     with pytest.raises(mm.MaskmeterError, match=r"version 1, .* with the maskmeter that wrote it"):
@@ -670,8 +679,8 @@ def test_a_guessable_seed_is_a_caution_only_for_the_agency(sample, tmp_path, see
     made = mm.Swap("lad", rate=0.1).apply(sample, rng=seed)
     pack = mm.report(assess(made, drop_one=False), tmp_path)
     told = {
-        "internal.html": guessable,
-        "assessment.json": guessable,
+        "internal/internal.html": guessable,
+        "internal/assessment.json": guessable,
         "public.html": False,
     }
 

@@ -136,7 +136,7 @@ def test_a_plan_counts_households_where_the_population_file_names_them(people, t
     done = run("assess", tmp_path / "survey.csv", *options)
 
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "out" / "assessment.json").read_text())
+    found = json.loads((tmp_path / "out" / "internal" / "assessment.json").read_text())
     one = found["scenarios"][0]["households"]
     if named:
         table = mm.count_households(tmp_path / "census.csv", keys=KEYS)

@@ -9,10 +9,10 @@ import pytest
 import maskmeter as mm
 from maskmeter.cli.main import commands
 from maskmeter.errors import without_warnings
-from maskmeter.evidence.overwrite import check_file, check_pack
-from maskmeter.evidence.settings import Settings
+from maskmeter.evidence import Pack
+from maskmeter.evidence.overwrite import check_file
 from maskmeter.plan.starter import write_starter
-from maskmeter.studies.demo import run_demo
+from maskmeter.studies.demo import _sums, run_demo
 
 PLAN = """
 [data]
@@ -78,63 +78,47 @@ def run(*arguments):
     return commands.main(list(map(str, arguments)), standalone_mode=False)
 
 
-def other_pack(folder, *names):
+def filled(folder, name="protected.sav"):
     folder.mkdir(exist_ok=True)
-    for name in names:
-        (folder / name).write_text("another")
+    (folder / name).write_text("another")
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("command", ["assess", "find", "compare"])
+class TestFolders:
+    def refused(self, command, folder, said, *options, out="out"):
+        source, plan = folder / "survey.csv", folder / "plan.toml"
+        with pytest.raises(mm.MaskmeterError, match=said):
+            run(command, source, "--plan", plan, "--out", folder / out, "--quiet", *options)
+
+    @pytest.mark.parametrize("name", ["protected.sav", "internal", ".hidden", "notes.txt"])
+    def test_a_folder_that_holds_anything_is_refused_and_kept(self, command, world, name):
+        filled(world[2] / "out", name)
+        self.refused(command, world[2], "already exists and is not empty")
+
+        assert (world[2] / "out" / name).read_text() == "another"
+
+    def test_the_folder_of_the_input_is_refused(self, command, world):
+        self.refused(command, world[2], "already exists and is not empty", out=".")
+
+    def test_a_place_in_a_file_is_refused(self, command, world):
+        self.refused(command, world[2], "is not a folder", out="plan.toml/out")
+
+    def test_a_folder_that_nobody_may_write_to_is_refused(self, command, world, monkeypatch):
+        monkeypatch.setattr("os.access", lambda *_: False)  # who is root may write everywhere
+        self.refused(command, world[2], "a folder that you may not write to")
 
 
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize("command", ["assess", "find"])
-class TestPacks:
-    def refused(self, command, folder, said, *options):
-        source, plan = folder / "survey.csv", folder / "plan.toml"
-        with pytest.raises(mm.MaskmeterError, match=said):
-            run(command, source, "--plan", plan, "--out", folder / "out", "--quiet", *options)
-
-    def test_the_provenance_of_another_release_is_not_overwritten(self, command, world):
-        other_pack(world[2] / "out", "provenance.json")
-        self.refused(command, world[2], "provenance of another release")
-
-    def test_files_of_another_pack_are_rejected(self, command, world):
-        other_pack(world[2] / "out", "protected.sav")
-        self.refused(command, world[2], r"files of another pack \(protected.sav\)")
-
-    def test_an_old_report_that_would_become_stale_is_rejected(self, command, world):
-        (world[2] / "plan.toml").write_text(PLAN + '[report]\naudience = "public"\n')
-        other_pack(world[2] / "out", "internal.html", "public.html")
-        self.refused(command, world[2], r"files of another pack \(internal.html\)")
-
-    def test_old_charts_that_would_become_stale_are_rejected(self, command, world):
-        other_pack(world[2] / "out")
-        other_pack(world[2] / "out" / "charts", "1-map.svg")
-        self.refused(command, world[2], "files of another pack .charts.1-map.svg.")
-        self.refused(command, world[2], "files of another pack", "--charts", "png")
-
-    def test_the_input_file_is_not_overwritten(self, command, world):
-        folder = world[2]
-        (folder / "out").mkdir()
-        own = (folder / "survey.csv").rename(folder / "out" / "protected.csv")
-        with pytest.raises(mm.MaskmeterError, match="holds the file that was read"):
-            run(command, own, "--plan", folder / "plan.toml", "--out", folder / "out", "--quiet")
-
-    def test_a_folder_in_the_way_is_rejected(self, command, world):
-        (world[2] / "out" / "assessment.json").mkdir(parents=True)
-        self.refused(command, world[2], "'assessment.json' is in the way")
-
-    def test_a_read_only_format_is_rejected(self, command, world):
-        self.refused(command, world[2], "sas7bdat", "--format", ".sas7bdat")
+def test_a_read_only_format_is_refused(command, world):
+    options = ("--out", world[2] / "out", "--quiet", "--format", ".sas7bdat")
+    with pytest.raises(mm.MaskmeterError, match="sas7bdat"):
+        run(command, world[2] / "survey.csv", "--plan", world[2] / "plan.toml", *options)
 
 
 @pytest.mark.usefixtures("no_work")
 class TestOtherCommands:
-    def test_a_pack_without_steps_is_not_mixed_with_a_release(self, world):
-        folder = world[2]
-        other_pack(folder / "out", "protected.csv", "provenance.json")
-        options = ("--keys", "lad,sex", "--fraction", "0.05", "--out", folder / "out", "--quiet")
-        with pytest.raises(mm.MaskmeterError, match="files of another pack"):
-            run("assess", folder / "survey.csv", *options)
-
     @pytest.mark.parametrize(
         ("name", "there", "said"),
         [
@@ -152,15 +136,9 @@ class TestOtherCommands:
         with pytest.raises(mm.MaskmeterError, match=said):
             run("protect", source, "--plan", plan, "--out", folder / name, "--quiet")
 
-    def test_compare_and_paper_reject_folders_in_the_way_before_any_work(self, world):
-        folder = world[2]
-        (folder / "comparison.html").mkdir()
-        (folder / "map.png").mkdir()
-        source, plan = folder / "survey.csv", folder / "plan.toml"
-        with pytest.raises(mm.MaskmeterError, match=r"'comparison.html' is a folder"):
-            run("compare", source, "--plan", plan, "--out", folder, "--quiet")
-        with pytest.raises(mm.MaskmeterError, match=r"'map.png' is a folder"):
-            run("paper", "--out", folder, "--quiet")
+    def test_paper_refuses_a_folder_that_is_not_empty(self, world):
+        with pytest.raises(mm.MaskmeterError, match="already exists and is not empty"):
+            run("paper", "--out", world[2], "--quiet")
 
     def test_an_existing_plan_is_not_overwritten_and_the_file_not_read(self, world):
         folder = world[2]
@@ -168,57 +146,69 @@ class TestOtherCommands:
             with pytest.raises(mm.MaskmeterError, match=said):
                 write_starter(folder / "survey.csv", folder / target)
 
-    @pytest.mark.parametrize("name", ["survey.csv", "plan.toml"])
-    def test_the_demonstration_does_not_overwrite_files_of_others(self, tmp_path, name):
+    @pytest.mark.parametrize("name", ["survey.csv", "plan.toml", "evidence"])
+    def test_the_demonstration_does_not_replace_files_of_others(self, tmp_path, name):
         (tmp_path / name).write_text("mine")
-        with pytest.raises(mm.MaskmeterError, match=f"a {name} that this demonstration did not"):
+        with pytest.raises(mm.MaskmeterError, match="already exists and is not empty"):
             run_demo(tmp_path)
         assert (tmp_path / name).read_text() == "mine"
 
-    def test_the_demonstration_does_not_overwrite_other_evidence(self, tmp_path):
-        other_pack(tmp_path / "evidence", "provenance.json")
-        with pytest.raises(mm.MaskmeterError, match="provenance of another release"):
-            run_demo(tmp_path)
-
-    def test_report_rejects_a_folder_with_another_pack(self, world):
+    def test_report_refuses_a_folder_with_another_pack(self, world):
         sample, release, folder = world
-        other_pack(folder / "out", "provenance.json")
-        with pytest.raises(mm.MaskmeterError, match="provenance of another release"):
-            mm.report(assessed(release), folder / "out")
-        with pytest.raises(mm.MaskmeterError, match="files of another pack"):
-            mm.report(assessed(sample), folder / "out")
+        filled(folder / "out")
+        for data in (sample, release):
+            with pytest.raises(mm.MaskmeterError, match="already exists and is not empty"):
+                mm.report(assessed(data), folder / "out")
 
 
-def test_a_demonstration_of_another_survey_does_not_overwrite_the_first(tmp_path, monkeypatch):
-    class FoundError(Exception):
-        pass
+@pytest.fixture
+def quick_demo(monkeypatch):
+    """Let the demonstration write its survey and plan, and a page in the place of its evidence."""
 
-    def find(*_, **__):
-        raise FoundError
+    def find(task, folder, settings, **_):
+        (folder / "internal").mkdir(parents=True)
+        page = folder / "internal" / "internal.html"
+        page.write_text("the report")
+        pack = Pack(folder, (page,), None, None)
+        return SimpleNamespace(release=None, risk=None), pack
 
     monkeypatch.setattr("maskmeter.studies.demo.run_find", find)
-    for _ in range(2):  # the same survey may be written again
-        with pytest.raises(FoundError):
-            run_demo(tmp_path, size=2_000, rng=1)
-    before = (tmp_path / "survey.csv").read_bytes()
-    for options in ({"size": 2_000, "rng": 2}, {"size": 1_000, "rng": 1}):
-        with pytest.raises(mm.MaskmeterError, match=r"a survey\.csv that this demonstration did"):
-            run_demo(tmp_path, **options)
-
-    assert (tmp_path / "survey.csv").read_bytes() == before
+    monkeypatch.setattr("maskmeter.studies.demo._measures", lambda *_: ())
+    return lambda folder, rng: run_demo(folder, size=2_000, rng=rng)
 
 
-def test_the_same_release_may_be_written_again(world):
-    sample, release, folder = world
-    mm.report(assessed(release), folder / "out", audience="internal")
-    again = mm.Swap("lad", rate=0.2).apply(sample, rng=SEED)
-    mm.report(assessed(again), folder / "out", audience="internal")
-    check_pack(folder / "out", None, Settings(audience="internal", ending="csv"), seed=SEED)
+def test_the_demonstration_replaces_its_own_folder(quick_demo, tmp_path):
+    out = tmp_path / "demo"
+    first = quick_demo(out, 1)
+    before = (out / "survey.csv").read_bytes()
+    second = quick_demo(out, 2)
 
-    with pytest.raises(mm.MaskmeterError, match="provenance of another release"):
-        check_pack(folder / "out", None, Settings(audience="internal", ending="csv"), seed=SEED + 1)
-    with pytest.raises(mm.MaskmeterError, match="provenance of another release"):
-        check_pack(folder / "out", None, Settings(audience="internal", ending="csv"))
+    assert (out / "survey.csv").read_bytes() != before
+    assert first.pack.files == second.pack.files == (out / "evidence/internal/internal.html",)
+    assert second.pack.files[0].is_file()
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+
+
+@pytest.mark.parametrize("change", ["added", "edited", "removed", "hidden", "another plan"])
+def test_a_demonstration_that_somebody_worked_on_is_not_replaced(quick_demo, tmp_path, change):
+    out = tmp_path / "demo"
+    quick_demo(out, 1)
+    if change == "added":
+        (out / "evidence" / "notes.txt").write_text("mine")
+    elif change == "edited":
+        (out / "survey.csv").write_text("mine")
+    elif change == "removed":
+        (out / "demo.sha256").unlink()
+    elif change == "hidden":
+        (out / ".notes").write_text("mine")
+    else:  # with hashes that are right
+        (out / "plan.toml").write_text("mine")
+        (out / "demo.sha256").write_text(_sums(out))
+    before = {path: path.is_file() and path.read_bytes() for path in out.rglob("*")}
+    with pytest.raises(mm.MaskmeterError, match="already exists and is not empty"):
+        quick_demo(out, 2)
+
+    assert {path: path.is_file() and path.read_bytes() for path in out.rglob("*")} == before
 
 
 def test_a_deleted_protected_file_can_be_recreated_beside_its_provenance(world, tmp_path):

@@ -111,5 +111,7 @@ def test_assess_models_all_keys_once_and_repeats_no_pass(  # noqa: PLR0917 - fix
     assert len(walk["passes"]) == passes
     assert len(set(walk["passes"])) == len(walk["passes"])
     assert len(walk["written"]) == bool(parts)
-    found = json.loads((tmp_path / "pack" / "assessment.json").read_text(encoding="utf-8"))
+    found = json.loads(
+        (tmp_path / "pack" / "internal" / "assessment.json").read_text(encoding="utf-8")
+    )
     assert found["scenarios"][0]["risks"]["informed"]["total"] > 0

@@ -115,7 +115,7 @@ def test_a_full_disk_leaves_the_old_file(ending, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, "_set_permissions", full)
+    monkeypatch.setattr(files, "_sync_file", full)
     refused(lambda: sample.write(target), "No space left on device")
     assert target.read_text(encoding="utf-8") == "old"
     assert source.read_bytes() == before
@@ -222,9 +222,9 @@ def test_long_labels_are_cut_with_a_warning(ending, size, tmp_path):
 
 def test_a_file_in_the_path_and_a_read_only_folder_give_different_errors(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    refused(lambda: files.check_folder(tmp_path / "file" / "new"), "is not a folder.")
+    refused(lambda: files.check_new_folder(tmp_path / "file" / "new"), "is not a folder.")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    refused(lambda: files.check_folder(tmp_path / "new"), "you may not write to")
+    refused(lambda: files.check_new_folder(tmp_path / "new"), "you may not write to")
 
 
 def test_a_missing_library_is_named(tmp_path, monkeypatch):

@@ -146,8 +146,12 @@ def test_a_plan_with_recodes_a_swap_and_a_subsample_can_be_repeated(files, tmp_p
     done = run("assess", survey, "--plan", "plan.toml", "--out", "pack", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    made = json.loads((tmp_path / "pack" / "provenance.json").read_text(encoding="utf-8"))
-    again = run("assess", survey, "--from", "pack/provenance.json", "--out", "b", folder=tmp_path)
+    made = json.loads(
+        (tmp_path / "pack" / "internal" / "provenance.json").read_text(encoding="utf-8")
+    )
+    again = run(
+        "assess", survey, "--from", "pack/internal/provenance.json", "--out", "b", folder=tmp_path
+    )
     first, second = (
         mm.read(tmp_path / name / "protected.sav", keys=KEYS) for name in ("pack", "b")
     )

@@ -238,7 +238,7 @@ class TestWriting:
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(files, "_set_permissions", full)
+        monkeypatch.setattr(files, "_sync_file", full)
         with pytest.raises(FileError, match="No space left on device"):
             release.write(path)
         assert path.read_text(encoding="utf-8") == "old"

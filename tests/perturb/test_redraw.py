@@ -160,12 +160,14 @@ max_record = 0.9
     source, plan = tmp_path / "people.csv", tmp_path / "plan.toml"
     done = run("assess", source, "--plan", plan, "--out", tmp_path / "one")
     assert done.returncode == 0, done.stderr
-    made = read_provenance(tmp_path / "one" / "provenance.json")
+    made = read_provenance(tmp_path / "one" / "internal" / "provenance.json")
     (rare,) = made.rare
     assert (rare.rarer_than, rare.keys, rare.others) == (200, ("lad",), ("sex", "age", "ethnicity"))
     assert rare.terms
     assert 0 < rare.records < len(sample)
-    found = json.loads((tmp_path / "one" / "assessment.json").read_text(encoding="utf-8"))
+    found = json.loads(
+        (tmp_path / "one" / "internal" / "assessment.json").read_text(encoding="utf-8")
+    )
     assert found["target"]["max_record"] == 0.9
     assert "The largest risk of a record is" in found["verdict"]
     assert "alone in the population" in found["steps"][0]["note"]
@@ -176,7 +178,7 @@ max_record = 0.9
         "protect",
         source,
         "--from",
-        tmp_path / "one" / "provenance.json",
+        tmp_path / "one" / "internal" / "provenance.json",
         "--out",
         tmp_path / "b.csv",
     )

@@ -39,7 +39,7 @@ def compared(folder, *, target="", scenarios=""):
     known, _ = run_compare(
         task, out, settings_of(task.plan.report), seed=1, progress=lambda *_: None
     )
-    return task, known.map, (out / "comparison.html").read_text(encoding="utf-8")
+    return task, known.map, (out / "internal" / "comparison.html").read_text(encoding="utf-8")
 
 
 def lines(page):

@@ -207,7 +207,9 @@ def test_the_command_finds_a_redraw_without_a_family(world, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "It redraws" in done.stdout.replace("\n", " ")
     assert "What each layer of the target costs" in done.stdout
-    found = json.loads((tmp_path / "best" / "assessment.json").read_text(encoding="utf-8"))
+    found = json.loads(
+        (tmp_path / "best" / "internal" / "assessment.json").read_text(encoding="utf-8")
+    )
     assert found["target"]["met"]
     assert [one["intruder"] for one in found["map"]["layers"]] == [
         "exact-match",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskmeter.cli.files import as_format, as_pictures, out_folder, show_pack, with_matrix
+from maskmeter.cli.files import as_format, as_pictures, in_full, out_folder, show_pack, with_matrix
 from maskmeter.cli.options import (
     about_a_file,
     task_of,
@@ -18,6 +18,7 @@ from maskmeter.cli.options import (
 from maskmeter.cli.terminal import print_files, print_table, print_words, progress_bar, warn_of
 
 if TYPE_CHECKING:  # --help must not wait for what commands need
+    from maskmeter.evidence.settings import Settings
     from maskmeter.plan import Plan
 
 
@@ -40,8 +41,8 @@ def compare(
 ) -> None:
     """Compare the plan's candidates on a risk-utility map.
 
-    Writes comparison.html and comparison.json. With several scenarios, each release is shown at
-    its worst scenario.
+    Writes comparison.html and comparison.json, both for the agency only, to the folder internal in
+    the output folder. With several scenarios, each release is shown at its worst scenario.
 
     \b
     Example:
@@ -49,17 +50,17 @@ def compare(
     """  # noqa: D301 - click reads \b as "keep these lines"
     from maskmeter.evidence.drawings import option_frame
     from maskmeter.evidence.schema import encoded
-    from maskmeter.files import check_folder
+    from maskmeter.files import check_new_folder
     from maskmeter.riskutility.layers import layer_table
     from maskmeter.riskutility.riskmap import map_table
     from maskmeter.workflows import STEPS, run_compare, settings_of
 
-    folder = check_folder(out, "comparison.html", "comparison.json")
+    check_new_folder(out, file)  # before the work
     with progress_bar(quiet=quiet) as progress:
         progress(STEPS[0], 0, len(STEPS))
         task = task_of(file, plan_path, given)
         settings = settings_of(task.plan.report, charts=charts)
-        known, files = run_compare(task, folder, settings, seed=seed, progress=progress)
+        known, files = run_compare(task, out.expanduser(), settings, seed=seed, progress=progress)
     if as_json:
         click.echo(encoded(known).decode(), nl=False)
         return
@@ -79,6 +80,7 @@ def compare(
 @as_pictures
 @as_format
 @with_matrix
+@in_full
 @that_keeps_its_seed
 def find(
     *,
@@ -88,6 +90,7 @@ def find(
     charts: str | None,
     ending: str | None,
     matrix: bool,
+    internal: bool,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -107,23 +110,21 @@ def find(
     Example:
       maskmeter find survey.sav --plan plan.toml --out evidence/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.overwrite import check_pack
-    from maskmeter.files import check_folder
+    from maskmeter.files import check_new_folder
     from maskmeter.workflows import STEPS, run_find, settings_of
 
-    folder = check_folder(out)
+    check_new_folder(out, file)  # before the work
 
-    def check(plan: Plan, seed: int | None) -> None:
-        wanted = settings_of(plan.report, charts=charts, ending=ending, matrix=matrix)
-        check_pack(folder, file, wanted, seed=seed)
+    def settings_for(plan: Plan, _seed: int | None = None) -> Settings:
+        return settings_of(plan.report, charts=charts, ending=ending, matrix=matrix)
 
     with progress_bar(quiet=quiet) as progress:
         progress(STEPS[0], 0, len(STEPS))
-        task = task_of(file, plan_path, given, check)
-        settings = settings_of(task.plan.report, charts=charts, ending=ending, matrix=matrix)
-        _, pack = run_find(task, folder, settings, progress=progress)
+        task = task_of(file, plan_path, given, check=settings_for)
+        settings = settings_for(task.plan)
+        _, pack = run_find(task, out.expanduser(), settings, progress=progress)
     if not as_json:
         if pack.figures.choice and pack.figures.assessable:  # else the verdict says it
             print_words(pack.figures.choice, "")
         warn_of([] if pack.figures.map is None else pack.figures.map.cautions)
-    show_pack(pack, as_json=as_json)
+    show_pack(pack, settings, as_json=as_json, internal=internal)

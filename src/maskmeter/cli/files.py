@@ -25,6 +25,8 @@ from maskmeter.plurals import counted, plural
 if TYPE_CHECKING:  # --help must not wait for what commands need
     from maskmeter.evidence import Pack
     from maskmeter.evidence.check_figures import CheckFigures
+    from maskmeter.evidence.provenance import Compared
+    from maskmeter.evidence.settings import Settings
     from maskmeter.perturb import Release
     from maskmeter.plan import Plan
 
@@ -32,7 +34,7 @@ out_folder = click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help="Output folder (created if missing).",
+    help="Output folder, new or empty.",
 )
 as_pictures = click.option(
     "--charts", type=click.Choice(["svg", "png"]), help="Also save every chart as an image."
@@ -41,6 +43,9 @@ as_pictures = click.option(
 as_format = click.option("--format", "ending", help="Format of the protected file, such as .csv.")
 with_matrix = click.option(
     "--matrix", is_flag=True, help="Also write the release's matrices (matrix.csv)."
+)
+in_full = click.option(
+    "--internal", is_flag=True, help="With --json, name categories of few records too."
 )
 
 
@@ -53,6 +58,7 @@ with_matrix = click.option(
 @as_pictures
 @as_format
 @with_matrix
+@in_full
 @that_keeps_its_seed
 def assess(
     *,
@@ -63,42 +69,45 @@ def assess(
     charts: str | None,
     ending: str | None,
     matrix: bool,
+    internal: bool,
     as_json: bool,
     quiet: bool,
     **given: Any,
 ) -> None:
     """Measure the risk of FILE and write the evidence pack.
 
-    The output folder gets public.html for publication and, for the agency only, internal.html,
-    assessment.json and risk_by_record.parquet. If the plan has steps, it also gets the protected
-    file and provenance.json; keep provenance.json secret. FILE is never modified. It may also be a
-    folder or a quoted pattern of files, which are then counted where they are.
+    The output folder gets public.html for publication and, if the plan has steps, the protected
+    file. Its folder internal is for the agency only: internal.html, assessment.json,
+    risk_by_record.parquet and, with steps, provenance.json; keep that one secret. FILE is never
+    modified. It may also be a folder or a quoted pattern of files, which are then counted where
+    they are.
 
     \b
     Examples:
       maskmeter assess survey.sav --keys lad,sex,age --fraction 0.01 --out pack/
       maskmeter assess survey.sav --plan plan.toml --out pack/
-      maskmeter assess survey.sav --from pack/provenance.json --out again/
+      maskmeter assess survey.sav --from pack/internal/provenance.json --out b/
       maskmeter assess 'census/*.parquet' --plan plan.toml --out pack/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.evidence.overwrite import check_pack
-    from maskmeter.files import check_folder
+    from maskmeter.evidence.overwrite import protected_name
+    from maskmeter.files import check_new_folder
     from maskmeter.workflows import STEPS, run_assess, settings_of
 
-    folder = check_folder(out)  # before the work
+    check_new_folder(out, file)  # before the work
     several = is_at_source(file, given)
 
-    def check(plan: Plan, seed: int | None) -> None:
-        wanted = settings_of(plan.report, charts=charts, ending=ending, matrix=matrix)
-        files = ("protected", "provenance") if plan.step else ()
-        check_pack(folder, file, wanted, release=files, seed=seed, several=several)
+    def settings_for(plan: Plan) -> Settings:
+        return settings_of(plan.report, charts=charts, ending=ending, matrix=matrix)
+
+    def check(plan: Plan, _seed: int | None) -> None:
+        protected_name(file, settings_for(plan).ending, several=several)
 
     with progress_bar(quiet=quiet) as progress:
         progress(STEPS[0], 0, len(STEPS))
         task, made = asked(file, plan_path, repeated, given, check=check)
-        settings = settings_of(task.plan.report, charts=charts, ending=ending, matrix=matrix)
-        pack = run_assess(task, folder, settings, progress=progress, made=made)
-    show_pack(pack, as_json=as_json)
+        settings = settings_for(task.plan)
+        pack = run_assess(task, out.expanduser(), settings, progress=progress, made=made)
+    show_pack(pack, settings, as_json=as_json, internal=internal)
 
 
 @click.command()
@@ -153,15 +162,20 @@ def protect(
             only_protect=True,
         )
         progress(STEPS[1], 1, len(STEPS))
-        release, beside = run_protect(task, out, made=made)
+        release, beside, compared = run_protect(task, out, made=made)
         progress("Checking the release", 0, 0)
         check = run_check(task, release)
     warn(check_seed(release))
-    _show_release(release, check, (out, beside), as_json=as_json)
+    _show_release(release, check, compared, (out, beside), as_json=as_json)
 
 
 def _show_release(
-    release: Release, check: CheckFigures | None, files: tuple[Path, ...], *, as_json: bool
+    release: Release,
+    check: CheckFigures | None,
+    compared: Compared | None,
+    files: tuple[Path, ...],
+    *,
+    as_json: bool,
 ) -> None:
     """Print what was changed, what the release check found and where the files are."""
     from maskmeter.evidence.check_blocks import check_words
@@ -172,6 +186,7 @@ def _show_release(
     if as_json:
         told = [to_builtins(one) for one in steps]
         figures = {"changed": moved / records, "steps": told, "check": to_builtins(check)}
+        figures |= {"compared": compared} if compared else {}
         click.echo(json.dumps({**figures, "files": list(map(str, files))}))
         return
     print_words(
@@ -181,6 +196,7 @@ def _show_release(
     print_words(*(str(one) for one in release.rare))
     if check is not None:
         print_words("", *check_words(check), "")
+    print_compared(compared)
     print_files(files)
 
 
@@ -191,15 +207,33 @@ def is_at_source(file: Path, given: dict[str, Any]) -> bool:
     return Where(given.get("engine")).holds(file)
 
 
-def show_pack(pack: Pack, *, as_json: bool) -> None:
-    """Print the figures of a pack and where its files are."""
+def print_compared(compared: Compared | None) -> None:
+    """Print which hash shows that a release is the one that its provenance records."""
+    if compared == "output_hash":
+        print_words("The recreated file is the recorded one: it has the recorded output_hash.")
+    elif compared == "keys_hash":
+        print_words(
+            "The recreated file has the keys of the recorded one (keys_hash). Its bytes differ, as"
+            " they may in another format, in one that notes the time, or with other versions."
+        )
+
+
+def show_pack(pack: Pack, settings: Settings, *, as_json: bool, internal: bool) -> None:
+    """Print the figures of a pack and where its files are.
+
+    As JSON they name no category that few records have, unless they are `internal`.
+    """
     from maskmeter.evidence.check_blocks import check_words
+    from maskmeter.evidence.redaction import withhold_small
     from maskmeter.evidence.schema import encoded
     from maskmeter.evidence.sections import cell_sizes, risk_table
     from maskmeter.riskutility.layers import layer_table
 
     if as_json:
-        click.echo(encoded(pack.figures).decode(), nl=False)
+        told = pack.figures
+        if not internal:
+            told = withhold_small(told, pack.assessment.tables, settings.smallest_count)
+        click.echo(encoded(told).decode(), nl=False)
         return
     print_words(pack.summary(), "")
     print_table(risk_table(pack.figures))
@@ -211,6 +245,7 @@ def show_pack(pack: Pack, *, as_json: bool) -> None:
     warn_of((*pack.figures.cautions, *pack.figures.worst.cautions))
     for lost in pack.lost:
         warnings.warn(lost, FormatWarning, stacklevel=2)
+    print_compared(pack.compared)
     print_files(pack.files)
     reports = [path for path in pack.files if path.suffix == ".html"]
     print_words("", f"Open {reports[0]} in a browser; it works offline.")

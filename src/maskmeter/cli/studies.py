@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -38,7 +39,7 @@ def _on_the_census(smallest: float) -> Callable[[Callable[..., None]], Callable[
     type=click.Path(file_okay=False),
     default="maskmeter-demo",
     show_default=True,
-    help="Output folder for survey, plan and evidence.",
+    help="New folder for survey, plan and evidence, or that of a demo to replace.",
 )
 @_on_the_census(smallest=0.01)
 def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
@@ -66,7 +67,9 @@ def demo(*, out: str, seed: int, scale: float, as_json: bool, quiet: bool) -> No
 
 @click.command()
 @click.option(
-    "--out", type=click.Path(file_okay=False), help="Output folder for page, figures and JSON."
+    "--out",
+    type=click.Path(file_okay=False),
+    help="New or empty folder for page, figures and JSON.",
 )
 @_on_the_census(smallest=0.01)
 def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: bool) -> None:
@@ -79,11 +82,11 @@ def paper(*, out: str | None, seed: int, scale: float, as_json: bool, quiet: boo
     Example:
       maskmeter paper --out paper/
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.files import check_folder
-    from maskmeter.studies.paper import FILES, run_paper
+    from maskmeter.files import check_new_folder
+    from maskmeter.studies.paper import run_paper
 
     if out is not None:
-        check_folder(out, *FILES)  # before the work
+        check_new_folder(Path(out))  # before the work
     with progress_bar(quiet=quiet) as progress:
         found = run_paper(scale=scale, rng=seed, progress=progress)
         progress("Writing", 0, 0)
@@ -100,7 +103,7 @@ def _print_story(found: Demo) -> None:
     from maskmeter.page import Table
     from maskmeter.riskutility.layers import layer_table
     from maskmeter.riskutility.riskmap import map_frame, map_table
-    from maskmeter.studies.demo import PLAN, SURVEY
+    from maskmeter.studies.demo import PLAN, SUMS, SURVEY
 
     sample = found.found.release.original
     print_words(
@@ -130,7 +133,8 @@ def _print_story(found: Demo) -> None:
     head = ("measure", "meaning", "matches", "uniques", "share")
     caption = "Expected correct matches: the estimate and exact figures from the census"
     print_table(Table(caption, head, rows))
-    print_files((found.folder / SURVEY, found.folder / PLAN, *found.pack.files))
+    own = (found.folder / name for name in (SURVEY, PLAN, SUMS))
+    print_files((*own, *found.pack.files))
     report = next(path for path in found.pack.files if path.name == "internal.html")
     print_words("", f"The report is {report}; open it in a browser.")
 

@@ -20,7 +20,7 @@ from maskmeter.data.missing import commonest
 from maskmeter.data.rows import RecordRows
 from maskmeter.data.source import Source, files_hash
 from maskmeter.errors import InputError
-from maskmeter.files import whole_folder
+from maskmeter.files import check_parent, whole_folder
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.replacement import Replacement
 
@@ -140,6 +140,7 @@ class FiledRecords(RecordRows):
         written from there, as Parquet files in a new folder.
         """
         if self.at_source is not None:
+            check_parent(Path(path))
             with whole_folder(Path(path)) as unfinished:
                 self.write_folder(unfinished)
         elif self.source is not None and self.whole:

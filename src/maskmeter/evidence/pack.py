@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import shutil
-import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,27 +14,24 @@ import msgspec
 import maskmeter
 from maskmeter.checks import shown
 from maskmeter.display import InWords
-from maskmeter.errors import Caution, FileError, FormatWarning, GuessableSeedWarning, InputError
+from maskmeter.errors import Caution, FormatWarning, GuessableSeedWarning, InputError
 from maskmeter.evidence.assessment import Assessment
 from maskmeter.evidence.figures import figures
 from maskmeter.evidence.findings import record_frame
 from maskmeter.evidence.first_screen import top
-from maskmeter.evidence.overwrite import (
-    ORDER,
-    PROVENANCE,
-    another_release,
-    check_pack,
-    check_stale,
-    check_targets,
-    protected_name,
+from maskmeter.evidence.overwrite import PROVENANCE, protected_name
+from maskmeter.evidence.provenance import (
+    Compared,
+    ProvenanceFile,
+    compare_output,
+    provenance_of,
 )
-from maskmeter.evidence.provenance import provenance_of
 from maskmeter.evidence.records import RecordTables, record_tables
 from maskmeter.evidence.redaction import Policy, redact
-from maskmeter.evidence.schema import Figures, encoded
+from maskmeter.evidence.schema import CONFIDENTIAL, Figures, encoded
 from maskmeter.evidence.sections import sections
 from maskmeter.evidence.settings import Charts, Readers, Settings
-from maskmeter.files import check_folder
+from maskmeter.files import check_new_folder, whole_folder
 from maskmeter.mechanism.mechanism import move_frame
 from maskmeter.page import Section, Table, Top, render
 from maskmeter.page import figures as figures_of
@@ -56,8 +50,19 @@ from maskmeter.release_check import ReleaseCheck
 from maskmeter.risk.view import ALL_KEYS
 from maskmeter.riskutility import RiskUtilityMap
 
-AGENCY_ONLY = "Confidential: for the agency only"
+AGENCY_ONLY = f"Confidential: {CONFIDENTIAL}"
 FOR_ALL = "For publication"
+INTERNAL = "internal"  # the folder of a pack with all that is for the agency only
+RECORDS = "risk_by_record.parquet"
+_ORDER = (
+    "protected",
+    "provenance",
+    "matrix",
+    "risk_by_record",
+    "assessment",
+    "internal",
+    "public",
+)
 _PRIVATE = 0o600
 _UNGUESSABLE = 2**64  # seeds from here on are not found by trying numbers
 
@@ -66,7 +71,8 @@ _UNGUESSABLE = 2**64  # seeds from here on are not found by trying numbers
 class Pack(InWords):
     """An assessment, its figures and its files.
 
-    `lost` is what the format of the protected file cannot store.
+    `lost` is what the format of the protected file cannot store. Of a release that was made again,
+    `compared` is the hash that shows it to be the recorded one.
     """
 
     folder: Path
@@ -74,6 +80,7 @@ class Pack(InWords):
     assessment: Assessment
     figures: Figures
     lost: tuple[str, ...] = ()
+    compared: Compared | None = None
 
     def __repr__(self) -> str:
         """Return the folder and the number of files."""
@@ -115,11 +122,11 @@ def report(
     matrix: bool = False,
     options: RiskUtilityMap | None = None,
 ) -> Pack:
-    """Return the evidence about an assessment, written to a folder.
+    """Return the evidence about an assessment, written to a new or empty folder.
 
-    The folder gets `internal.html` and `public.html`, `assessment.json`, `risk_by_record.parquet`
-    and, for a release, the protected file in the format it came in and `provenance.json`. The
-    record file, the provenance and the internal report are the agency's own.
+    The folder gets `public.html` and, for a release, the protected file in the format it came in.
+    Its folder `internal` is the agency's own: `internal.html`, `assessment.json`,
+    `risk_by_record.parquet` and, for a release, `provenance.json`.
 
     Parameters
     ----------
@@ -151,13 +158,10 @@ def report(
     if options is not None and not isinstance(options, RiskUtilityMap):
         raise InputError(f"`options` must be a map (mm.compare), not {shown(options)}.")
     settings = Settings(title, audience, smallest_count, rates, charts, matrix)
-    out = check_folder(folder)
-    release, source = assessment.release, assessment.path
-    if matrix and release is None:
+    if matrix and assessment.release is None:
         raise InputError("`matrix` is for a release: this file was not protected.")
-    made = None if release is None else release.provenance
-    files = () if release is None else ORDER[: 1 if made is None else 2]
-    check_pack(out, source, settings, release=files, seed=None if made is None else made.seed)
+    out = Path(folder).expanduser()
+    check_new_folder(out, assessment.path)
     found = assessment if options is None else replace(assessment, options=options)
     return write_pack(found, out, settings, plan=_plan(found, settings))
 
@@ -202,22 +206,39 @@ def _check_plan(check: ReleaseCheck | None) -> CheckPlan:
     )
 
 
-def write_pack(found: Assessment, folder: Path, settings: Settings, *, plan: Plan) -> Pack:
-    """Return an assessment as the files of a pack: all of them are written, or none."""
-    source = found.path
+def write_pack(
+    found: Assessment,
+    folder: Path,
+    settings: Settings,
+    *,
+    plan: Plan,
+    made: ProvenanceFile | None = None,
+) -> Pack:
+    """Return an assessment as the files of a pack: all of them are written, or none.
+
+    With `made`, the protected file must be the one that it records.
+    """
     if not settings.invented:
         found = replace(found, private=(*found.private, *check_seed(found.release)))
     known = figures(found)
-    with all_or_none(folder, source) as unfinished:
-        lost = _write_release(found, unfinished, settings, plan)
-        record_frame(found).write_parquet(unfinished / "risk_by_record.parquet")
-        write_private(unfinished / "assessment.json", encoded(known))
-        _write_pages(known, record_tables(found), unfinished, settings, source)
-        for name in ("risk_by_record.parquet", "internal.html", "matrix.csv"):
-            make_private(unfinished / name)
+    with whole_folder(folder) as unfinished:
+        own = internal_folder(unfinished)
+        lost, compared = _write_release(found, unfinished, settings, plan, made)
+        banner = {"confidential": CONFIDENTIAL}
+        record_frame(found).write_parquet(own / RECORDS, metadata=banner)
+        write_private(own / "assessment.json", encoded(known))
+        _write_pages(known, record_tables(found), unfinished, settings, found.path)
+        for name in (RECORDS, "internal.html", "matrix.csv"):
+            make_private(own / name)
         names = [path.relative_to(unfinished) for path in _in_order(unfinished)]
-        check_stale(folder, names)
-    return Pack(folder, tuple(folder / name for name in names), found, known, lost)
+    return Pack(folder, tuple(folder / name for name in names), found, known, lost, compared)
+
+
+def internal_folder(folder: Path) -> Path:
+    """Return a new folder in a pack for all that is for the agency only."""
+    own = folder / INTERNAL
+    own.mkdir(mode=0o700)
+    return own
 
 
 def _write_pages(
@@ -232,13 +253,13 @@ def _write_pages(
     if settings.audience != "public":
         named = "the released file" if source is None else source.name
         title = settings.title or f"Disclosure risk of {named}"
-        write_page(folder / "internal.html", title, first, listed, AGENCY_ONLY)
+        write_page(folder / INTERNAL / "internal.html", title, first, listed, AGENCY_ONLY)
     if settings.audience != "internal":
         told = redact(known, Policy(settings.smallest_count, settings.rates))
         title = settings.title or "Disclosure risk of the released file"
         write_page(folder / "public.html", title, top(told), sections(told), FOR_ALL)
     if settings.charts is not None:
-        write_charts([Section("", first.blocks), *listed], folder, settings.charts)
+        write_charts([Section("", first.blocks), *listed], folder / INTERNAL, settings.charts)
 
 
 def check_seed(release: Release | None) -> tuple[Caution, ...]:
@@ -255,23 +276,28 @@ def check_seed(release: Release | None) -> tuple[Caution, ...]:
 
 
 def _write_release(
-    found: Assessment, folder: Path, settings: Settings, plan: Plan
-) -> tuple[str, ...]:
-    """Write the protected file and how it was made; return what its format cannot keep."""
+    found: Assessment, folder: Path, settings: Settings, plan: Plan, made: ProvenanceFile | None
+) -> tuple[tuple[str, ...], Compared | None]:
+    """Write the protected file and how it was made.
+
+    Return what its format cannot keep, and which hash shows it to be the one that `made` records.
+    """
     release, source = found.release, found.path
     if release is None:
-        return ()
+        return (), None
     if settings.matrix:
-        move_frame(release.mechanism).write_csv(folder / "matrix.csv")
-    held = release.original.at_source is None
-    output = folder / (protected_name(source, settings.ending) if held else "protected")
+        move_frame(release.mechanism).write_csv(folder / INTERNAL / "matrix.csv")
+    several = release.original.at_source is not None
+    output = folder / protected_name(source, settings.ending, several=several)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)
         release.write(output)
+    compared: Compared | None = None
     if release.provenance is not None:
-        made = provenance_of(release, plan=plan, source=source, output=output)
-        write_private(folder / "provenance.json", encoded(made))
-    return tuple(str(one.message) for one in caught)
+        known = provenance_of(release, plan=plan, source=source, output=output)
+        compared = None if made is None else compare_output(known, made)
+        write_private(folder / INTERNAL / PROVENANCE, encoded(known))
+    return tuple(str(one.message) for one in caught), compared
 
 
 def make_private(path: Path) -> None:
@@ -280,12 +306,9 @@ def make_private(path: Path) -> None:
         path.chmod(_PRIVATE)
 
 
-def write_private(path: Path, content: bytes, *, new: bool = False) -> None:
-    """Write a file that only its owner may read: who has a seed can undo the protection.
-
-    A `new` one must not be there yet.
-    """
-    path.touch(mode=_PRIVATE, exist_ok=not new)
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read: who has a seed can undo the protection."""
+    path.touch(mode=_PRIVATE)
     path.write_bytes(content)
 
 
@@ -319,51 +342,8 @@ def _in_order(folder: Path) -> list[Path]:
     """Return the files of a pack, the protected file first and pictures last."""
 
     def place(path: Path) -> tuple[int, str]:
-        return (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.name)
+        return (_ORDER.index(path.stem) if path.stem in _ORDER else len(_ORDER), path.name)
 
-    whole = folder / ORDER[0]  # a folder, if the records stay in an engine
+    whole = folder / _ORDER[0]  # a folder, if the records stay in an engine
     files = [path for path in folder.rglob("*") if path.is_file() and whole not in path.parents]
     return sorted([*files, *([whole] if whole.is_dir() else ())], key=place)
-
-
-@contextmanager
-def all_or_none(folder: Path, source: Path | None) -> Iterator[Path]:
-    """Yield a new folder beside `folder`, whose files move there when all are written."""
-    made: list[Path] = []
-    try:
-        for parent in (folder, *folder.parents):
-            if parent.exists():
-                break
-            made.append(parent)
-        folder.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(dir=folder, prefix=".unfinished-"))
-    except OSError as error:
-        raise FileError(f"Cannot write to {str(folder)!r}: {error.strerror}.") from None
-    try:
-        yield unfinished
-        _move(unfinished, folder, source)
-        made.clear()
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"Cannot write to {str(folder)!r}: {error.strerror}.") from None
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        for parent in made:  # what was made for nothing
-            parent.rmdir()
-
-
-def _move(unfinished: Path, folder: Path, source: Path | None) -> None:
-    """Put files in their place, unless one would take that of something that must be kept."""
-    new = [path.relative_to(unfinished) for path in _in_order(unfinished)]
-    check_targets(folder, new, source)
-    for name in new:
-        if name.name.endswith(PROVENANCE) and _another(folder / name, unfinished / name):
-            raise another_release(folder / name)
-    for name in new:
-        (folder / name).parent.mkdir(exist_ok=True)
-        (unfinished / name).replace(folder / name)
-
-
-def _another(there: Path, new: Path) -> bool:
-    return there.exists() and there.read_bytes() != new.read_bytes()

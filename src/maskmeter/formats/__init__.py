@@ -11,6 +11,7 @@ import polars as pl
 from polars.exceptions import PanicException
 
 from maskmeter.errors import FileError, MaskmeterError, OptionalDependencyError
+from maskmeter.files import check_parent
 from maskmeter.formats import columnar, csv, excel, rds, sas, spss, stata
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.conversion import lost, neutral, with_tags
@@ -131,8 +132,7 @@ def check_target(target: object, source: Path | None) -> Path:
         raise FileError(
             f"{str(target)!r} is the file that was read. Write the protected file to another path."
         )
-    if not path.parent.is_dir():
-        raise FileError(f"Cannot write {str(target)!r}: there is no such folder.")
+    check_parent(path)
     return path
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from maskmeter.checks import Progress
 from maskmeter.data.table import KeyTable, count
-from maskmeter.errors import FileError
 from maskmeter.evidence import Pack
-from maskmeter.evidence.overwrite import check_pack
 from maskmeter.evidence.scenario import approximations
-from maskmeter.evidence.settings import Settings
-from maskmeter.files import check_folder, whole
+from maskmeter.files import whole_folder
 from maskmeter.perturb import Release
 from maskmeter.plan import read_plan, read_task
 from maskmeter.risk import Risk
@@ -25,6 +23,7 @@ from maskmeter.workflows import run_find, settings_of
 
 FRACTION = 0.01
 SURVEY, PLAN, EVIDENCE = "survey.csv", "plan.toml", "evidence"
+SUMS = "demo.sha256"  # what the demonstration wrote, so that the next one replaces nothing else
 STEPS = (
     "Building the census",
     "Drawing the sample",
@@ -34,8 +33,9 @@ STEPS = (
     "Comparing with the census",
 )
 
-_HEAD = """\
-# The plan of the demonstration: a 1 % sample of a synthetic census and eleven ways to protect it.
+_TITLE = "# The plan of the demonstration:"
+_HEAD = f"""\
+{_TITLE} a 1 % sample of a synthetic census and eleven ways to protect it.
 # maskmeter find chooses the one with the least information loss among those that meet the target:
 # at most 6 % of the unique records matched correctly by an intruder who knows the method.
 
@@ -113,7 +113,7 @@ def run_demo(
 ) -> Demo:
     """Return a complete example: a sample and a plan written to a folder, and their evidence.
 
-    The risks are estimated from the sample alone; at the end they are compared with the exact risks
+    The folder must be new or empty, or that of a demonstration, which is replaced. The risks are estimated from the sample alone; at the end they are compared with the exact risks
     from the census. `progress` is called with each of STEPS as it begins.
 
     >>> import tempfile
@@ -121,41 +121,42 @@ def run_demo(
     >>> [equation for equation, _, _ in story.measures]
     ['tau*', 'estimate', 'informed', '(2.8)', '(2.5)', '(2.6)', '(2.7)', '(2.9)']
     """
-    seed, out = seed_of(rng), check_folder(folder, SURVEY, PLAN)
-    _check_own(out, seed)
-    progress(STEPS[0], 0, len(STEPS))
-    census = synthetic_census(size=size)
-    progress(STEPS[1], 1, len(STEPS))
-    out.mkdir(parents=True, exist_ok=True)
-    with whole(out / SURVEY) as unfinished:
-        bernoulli_sample(census, fraction=FRACTION, rng=seed).write_csv(unfinished)
-        there = out / SURVEY
-        if there.exists() and there.read_bytes() != unfinished.read_bytes():
-            raise _of_another(out, SURVEY)
-    with whole(out / PLAN) as unfinished:
-        unfinished.write_text(plan_text(), encoding="utf-8")
-    task = read_task(read_plan(out / PLAN), out / SURVEY)
-    settings = replace(settings_of(task.plan.report), invented=True)
-    found, pack = run_find(task, out / EVIDENCE, settings, seed=seed, progress=progress)
-    progress(STEPS[-1], len(STEPS) - 1, len(STEPS))
-    population = count(census, keys=census.columns)
-    return Demo(out, population, found, pack, _measures(found.release, population, found.risk))
+    seed, out = seed_of(rng), Path(folder).expanduser()
+    with whole_folder(out, is_ours=is_demo) as new:
+        progress(STEPS[0], 0, len(STEPS))
+        census = synthetic_census(size=size)
+        progress(STEPS[1], 1, len(STEPS))
+        bernoulli_sample(census, fraction=FRACTION, rng=seed).write_csv(new / SURVEY)
+        (new / PLAN).write_text(plan_text(), encoding="utf-8")
+        task = read_task(read_plan(new / PLAN), new / SURVEY)
+        settings = replace(settings_of(task.plan.report), invented=True)
+        found, pack = run_find(task, new / EVIDENCE, settings, seed=seed, progress=progress)
+        files = tuple(out / path.relative_to(new) for path in pack.files)
+        progress(STEPS[-1], len(STEPS) - 1, len(STEPS))
+        population = count(census, keys=census.columns)
+        measures = _measures(found.release, population, found.risk)
+        (new / SUMS).write_text(_sums(new), encoding="utf-8")
+    pack = replace(pack, folder=out / EVIDENCE, files=files)
+    return Demo(out, population, found, pack, measures)
 
 
-def _check_own(out: Path, seed: int) -> None:
-    """Refuse a folder with a survey, a plan or a pack that this demonstration did not write."""
-    plan, survey = out / PLAN, out / SURVEY
-    if plan.exists() and plan.read_bytes() != plan_text().encode():
-        raise _of_another(out, PLAN)
-    if survey.exists() and not plan.exists():
-        raise _of_another(out, SURVEY)
-    check_pack(out / EVIDENCE, survey, Settings(), seed=seed)
+def is_demo(folder: Path) -> bool:
+    """Return whether a folder holds a demonstration, and nothing that it did not write."""
+    try:
+        noted = (folder / SUMS).read_text(encoding="utf-8")
+        begun = (folder / PLAN).read_text(encoding="utf-8").startswith(_TITLE)
+        return begun and noted == _sums(folder)
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
-def _of_another(out: Path, name: str) -> FileError:
-    return FileError(
-        f"{str(out)!r} holds a {name} that this demonstration did not write. Remove it, or choose"
-        " another folder."
+def _sums(folder: Path) -> str:
+    """Return the hash and the name of each file in a folder, as sha256sum writes and checks them."""
+    listed = sorted(path for path in folder.rglob("*") if path != folder / SUMS)
+    return "".join(
+        f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
+        for path in listed
+        if not path.is_dir()
     )
 
 

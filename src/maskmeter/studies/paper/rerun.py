@@ -16,8 +16,7 @@ from maskmeter.checks import Progress
 from maskmeter.data.microdata import Microdata
 from maskmeter.data.reading import read
 from maskmeter.data.table import count
-from maskmeter.errors import FileError
-from maskmeter.files import check_folder, whole
+from maskmeter.files import whole_folder
 from maskmeter.page import Block, Figure, Section, Table, Text, Top, render
 from maskmeter.perturb import Pram, Redraw, Swap
 from maskmeter.risk.by_keys import KeyCurve
@@ -248,12 +247,11 @@ class Paper:
         return [Table(caption, ("exact risk", *BINS), tuple(rows)), Text(ranks)]
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write the page, the figures as PNG and SVG, and the JSON; return what was written."""
-        out = check_folder(folder, *FILES)
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"Cannot write to {str(out)!r}: {error.strerror}.") from None
+        """Write the page, the figures as PNG and SVG, and the JSON; return what was written.
+
+        The folder must be new or empty.
+        """
+        out = Path(folder).expanduser()
         lead = (
             "Every table and figure of Shlomo and Skinner (2010) on a synthetic census of"
             f" {self.study.population.total:,} invented people, a sample of"
@@ -267,17 +265,13 @@ class Paper:
             "paper.html": render("The paper, re-run", Top(lead, under=under), self.sections()),
             "paper.json": json.dumps(self.as_data(), indent=1),
         }
-        written = []
-        for name, text in texts.items():
-            with whole(out / name) as path:
-                path.write_text(text, encoding="utf-8")
-            written.append(out / name)
-        for name, one in self.charts().items():
-            for kind in KINDS:
-                with whole(out / f"{name}.{kind}") as path:
-                    one.save(str(path), format=kind)
-                written.append(out / f"{name}.{kind}")
-        return written
+        with whole_folder(out) as new:
+            for name, text in texts.items():
+                (new / name).write_text(text, encoding="utf-8")
+            for name, one in self.charts().items():
+                for kind in KINDS:
+                    one.save(str(new / f"{name}.{kind}"), format=kind)
+        return [out / name for name in FILES]
 
 
 def run_paper(
