@@ -53,8 +53,8 @@ def align(
 ) -> Alignment:
     """Return which rows of two files are the same records.
 
-    `id` is a column of both; `rows` are row numbers of ours: a frame with `record` and
-    `original_record`, or the original row of each released one. Without them the order of rows
+    `id` is a column of both; `rows` are row numbers of ours: a frame with `record` and, unless it is
+    the same, `original_record`; or the original row of each released one. Without them the order of rows
     must be proved by columns that were not changed.
 
     >>> people = pl.DataFrame({"pid": [7, 8, 9], "age": [30, 40, 50]})
@@ -187,16 +187,14 @@ def _row_numbers(rows: Any, released: int) -> tuple[Integers, Integers]:
                 f" {counted(released, 'record')}. Give the original row of each released record."
             )
         return np.arange(released), there.astype(np.int64)
-    lacking = [name for name in _OURS if name not in rows.columns]
-    if lacking or not all(rows[name].dtype.is_integer() for name in _OURS):
+    named = [name for name in _OURS if name in rows.columns]
+    if "record" not in named or not all(rows[name].dtype.is_integer() for name in named):
         raise InputError(
-            "The file of row numbers must have whole numbers in the columns record and"
-            f" original_record; {' and '.join(lacking) or 'they'} {plural(len(lacking), 'is', 'are')}"
-            f" {'missing' if lacking else 'others'}. Give a risk_by_record.parquet."
+            "The file of row numbers must have whole numbers in its columns record and, where records"
+            " were shuffled or left out, original_record. Give a risk_by_record.parquet."
         )
-    return rows["record"].to_numpy().astype(np.int64), rows["original_record"].to_numpy().astype(
-        np.int64
-    )
+    here, there = (rows[name].to_numpy().astype(np.int64) for name in (named[0], named[-1]))
+    return here, there
 
 
 def align_by_order(original: pl.DataFrame, released: pl.DataFrame) -> Alignment:
@@ -206,13 +204,7 @@ def align_by_order(original: pl.DataFrame, released: pl.DataFrame) -> Alignment:
     chance and than with the rows that follow: in a sorted file neighbours agree whoever they are.
     """
     sizes = len(original), len(released)
-    common = [name for name in original.columns if name in released.columns]
-    if not common:
-        raise InputError(
-            f"The files have no column in common: the original has {len(original.columns):,}, the"
-            f" released file {len(released.columns):,}. Give two versions of one file, with the same"
-            " column names."
-        )
+    common = common_columns(original.columns, released.columns)
     if sizes[0] != sizes[1]:
         raise InputError(
             f"The original file has {counted(sizes[0], 'record')} and the released file"
@@ -230,6 +222,17 @@ def align_by_order(original: pl.DataFrame, released: pl.DataFrame) -> Alignment:
         )
     every = np.arange(sizes[0])
     return Alignment(every, every, "by the order of rows")
+
+
+def common_columns(original: Sequence[str], released: Sequence[str]) -> list[str]:
+    """Return the columns that both files have; there must be some."""
+    common = [name for name in original if name in released]
+    if not common:
+        raise InputError(
+            f"The files have no column in common: the original has {len(original):,}, the released"
+            f" file {len(released):,}. Give two versions of one file, with the same column names."
+        )
+    return common
 
 
 def _values(original: pl.DataFrame, released: pl.DataFrame, name: str) -> MatchedValues | None:
