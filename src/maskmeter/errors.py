@@ -217,6 +217,14 @@ class PopulationMismatchWarning(MaskmeterWarning):
     """Some cells hold more records of the sample than units of the population."""
 
 
+class UnpairedRecordsWarning(MaskmeterWarning):
+    """Some records are only in one of the original and the released file."""
+
+
+class AveragedMatrixWarning(MaskmeterWarning):
+    """Records were changed where the realised matrices of the keys do not tell."""
+
+
 class LargeHouseholdWarning(MaskmeterWarning):
     """Some households are too large to measure, and count with the most that their risk can be."""
 

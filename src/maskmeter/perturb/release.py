@@ -154,7 +154,8 @@ class Release(InWords):
     @property
     def protected(self) -> bool:
         """Whether anything was done to the file."""
-        return self.provenance is not None or bool(self.mechanism.factors)
+        made = self.provenance is not None or bool(self.mechanism.factors)
+        return made or bool(self.groups) or self.thinned
 
     @property
     def thinned(self) -> bool:

@@ -127,7 +127,8 @@ def told_by_method(
         true[:, key] = value
         chance[:, value] = counts[:, value] * mechanism.prob(released=released, true=true)
     own = np.arange(len(first)), released[:, key]
-    changed = 1 - chance[own] / chance.sum(axis=1)
+    every = chance.sum(axis=1)  # 0 where nobody is left with the value, as after suppression of all
+    changed = 1 - chance[own] / np.where(every > 0, every, 1.0)
     chance[own] = -1
     place = place.reshape(-1)
     return Told(chance.argmax(axis=1)[place], changed[place])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from maskmeter.loglinear import FileModel
 from maskmeter.loglinear.marginal import MarginalModel
 from maskmeter.loglinear.observed import Observed
-from maskmeter.risk.intruder import Intruder
+from maskmeter.risk.intruder import EXACT_MATCH, Intruder
 from maskmeter.risk.released_cells import ReleasedCells, fitted_file
 from maskmeter.risk.view import View
+from maskmeter.types import Array
 
 MOST_FITTED = 6_000_000  # cells of all the tables with a key less: some seconds to fit
 
@@ -28,17 +31,31 @@ def summed(view: View) -> bool:
 
 def total_without(view: View, key: str, intruder: Intruder) -> tuple[int, float]:
     """Return the sample uniques when a key is not known, and their total risk."""
-    cells = view.without(key).cells
     if not summed(view):
         risk = view.without(key).risk(intruder=intruder, interval="none")
         return risk.uniques, risk.total
+    records, by_cell = view.without(key).cells.table.records, _by_cell(view, key, intruder)
+    return int((records == 1).sum()), float(by_cell[records == 1].sum())
+
+
+def by_record_without(view: View, key: str) -> Array:
+    """Return the estimated risk of every record from exact matching when a key is not known."""
+    if not summed(view):
+        return view.without(key).risk(intruder=EXACT_MATCH, interval="none").by_record
+    by_record: Array = _by_cell(view, key, EXACT_MATCH)[view.without(key).cells.table.place]
+    return by_record
+
+
+def _by_cell(view: View, key: str, intruder: Intruder) -> Array:
+    """Return the risk of every cell without a key, by the model of all keys."""
+    cells = view.without(key).cells
     whole = view.models.for_file(fitted_file(view.sight, view.method))
-    unique = cells.table.records == 1
-    total = sum(
-        weight * float(cells.risk(model, phi, intruder).of(intruder)[unique].sum())
+    found = [
+        weight * cells.risk(model, phi, intruder).of(intruder)
         for model, phi, weight in _models_without(whole, cells)
-    )
-    return int(unique.sum()), total
+    ]
+    average: Array = np.sum(found, axis=0)
+    return average
 
 
 def _models_without(
