@@ -12,8 +12,10 @@ from maskmeter.data.varying import by as by
 from maskmeter.errors import MaskmeterError as MaskmeterError
 from maskmeter.errors import MaskmeterWarning as MaskmeterWarning
 from maskmeter.evidence import Assessment as Assessment
+from maskmeter.evidence import Audit as Audit
 from maskmeter.evidence import Pack as Pack
 from maskmeter.evidence import assess as assess
+from maskmeter.evidence import audit as audit
 from maskmeter.evidence import report as report
 from maskmeter.loglinear import Goodness as Goodness
 from maskmeter.loglinear import LogLinear as LogLinear

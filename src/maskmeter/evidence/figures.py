@@ -78,7 +78,7 @@ def figures(found: Findings) -> Figures:
         records=len(data),
         keys=key_figures(data),
         sampling=_sampling(data),
-        population_known=not isinstance(found.worst.risk, EstimatedRisk),
+        population_known=found.exact,
         headline=found.worst.name,
         scenarios=tuple(_scenario(one, found) for one in found.scenarios),
         target=_target(found),
@@ -101,6 +101,7 @@ def figures(found: Findings) -> Figures:
         chosen=found.chosen or None,
         choice=found.choice or None,
         not_assessed=not_assessed(found),
+        audit=found.audit,
     )
     return msgspec.structs.replace(known, verdict=verdict(known))
 

@@ -13,6 +13,7 @@ import polars as pl
 from maskmeter.data.frames import decode_small
 from maskmeter.data.microdata import Microdata
 from maskmeter.errors import BandsWarning, Caution
+from maskmeter.evidence.audit_figures import AuditFigures
 from maskmeter.evidence.scenario import ScenarioRisk
 from maskmeter.loglinear import DEFAULT_MODEL, ModelName
 from maskmeter.loss import Loss, Losses
@@ -48,6 +49,7 @@ class Findings:
     choice: str = ""  # why it was chosen, in words
     private: tuple[Caution, ...] = ()  # cautions that only the agency may read
     check: ReleaseCheck | None = None  # None for records that stay in an engine
+    audit: AuditFigures | None = None  # of a file that was protected elsewhere
 
     @property
     def release(self) -> Release | None:
@@ -100,6 +102,11 @@ class Findings:
         if self.options is not None and self.chosen:
             return self.options[self.chosen].loss
         return float(np.mean([distance(table, self.measure) for table in self.tables]))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the population is known."""
+        return not isinstance(self.worst.risk, EstimatedRisk)
 
     @property
     def assessable(self) -> bool:

@@ -53,6 +53,10 @@ def _facts(figures: Figures) -> Iterator[Fact]:
     if worst.before is not None:
         yield _fact("Matches before", worst.before, figures)
     yield _fact("Matches" if worst.before is None else "Matches after", worst.risk, figures)
+    if figures.audit is not None:
+        kept = figures.audit.unchanged
+        told = f"{kept.unchanged:,} of {kept.uniques:,} uniques were not changed"
+        yield Fact("Matches without a matrix", Numbers(None).matches(kept.total), told)
     if target is not None and target.max_record is not None and figures.largest is not None:
         told = f"target: at most {target.max_record:g}"
         yield Fact("Largest risk of a record", f"{figures.largest:.2f}", told)

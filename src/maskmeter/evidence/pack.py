@@ -16,6 +16,7 @@ from maskmeter.checks import shown
 from maskmeter.display import InWords
 from maskmeter.errors import Caution, FormatWarning, GuessableSeedWarning, InputError
 from maskmeter.evidence.assessment import Assessment
+from maskmeter.evidence.auditing import Audit
 from maskmeter.evidence.figures import figures
 from maskmeter.evidence.findings import record_frame
 from maskmeter.evidence.first_screen import top
@@ -111,7 +112,7 @@ class Pack(InWords):
 
 
 def report(
-    assessment: Assessment,
+    assessment: Assessment | Audit,
     folder: str | Path,
     *,
     title: str | None = None,
@@ -131,7 +132,8 @@ def report(
     Parameters
     ----------
     assessment
-        What `mm.assess` returns for a release, or for a file as it is.
+        What `mm.assess` returns for a release, or for a file as it is; or what `mm.audit` returns,
+        whose released file exists already and is not written.
     audience
         Which reports are written: "internal", "public" or "both".
     smallest_count
@@ -153,6 +155,7 @@ def report(
     >>> [path.name for path in pack.files]
     ['protected.parquet', 'provenance.json', 'risk_by_record.parquet', 'assessment.json', 'internal.html', 'public.html']
     """
+    assessment = assessment.assessment if isinstance(assessment, Audit) else assessment
     if not isinstance(assessment, Assessment):
         raise InputError(f"Give an assessment (mm.assess), not a {type(assessment).__name__}.")
     if options is not None and not isinstance(options, RiskUtilityMap):
@@ -252,7 +255,10 @@ def _write_pages(
     first, listed = top(known), sections(known, records)
     if settings.audience != "public":
         named = "the released file" if source is None else source.name
-        title = settings.title or f"Disclosure risk of {named}"
+        subject = f"Disclosure risk of {named}"
+        if known.audit is not None:
+            subject = f"Audit of {known.audit.file or named}"
+        title = settings.title or subject
         write_page(folder / INTERNAL / "internal.html", title, first, listed, AGENCY_ONLY)
     if settings.audience != "internal":
         told = redact(known, Policy(settings.smallest_count, settings.rates))
@@ -287,6 +293,8 @@ def _write_release(
         return (), None
     if settings.matrix:
         move_frame(release.mechanism).write_csv(folder / INTERNAL / "matrix.csv")
+    if found.audit is not None:  # the released file exists already
+        return (), None
     several = release.original.at_source is not None
     output = folder / protected_name(source, settings.ending, several=several)
     with warnings.catch_warnings(record=True) as caught:

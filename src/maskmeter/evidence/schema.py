@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from maskmeter.evidence.audit_figures import AuditFigures
 from maskmeter.evidence.check_figures import CheckFigures
 from maskmeter.evidence.model_figures import ModelFigures, Part
 
@@ -324,6 +325,7 @@ class Figures(Part, frozen=True, tag_field="confidential", tag=CONFIDENTIAL):
     chosen: str | None
     choice: str | None  # why it was chosen, in words
     not_assessed: tuple[str, ...]
+    audit: AuditFigures | None = None  # of a file that was protected elsewhere
 
     @property
     def worst(self) -> ScenarioFigures:

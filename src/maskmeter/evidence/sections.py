@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from maskmeter.display import SIZES
+from maskmeter.evidence.audit_blocks import change_blocks, unchanged_blocks
 from maskmeter.evidence.check_blocks import check_blocks
 from maskmeter.evidence.drawings import (
     drivers_chart,
@@ -58,6 +59,8 @@ def sections(figures: Figures, records: RecordTables | None = None) -> list[Sect
     """
     parts: tuple[tuple[str, Iterable[Block]], ...] = (
         ("The risk", _risk(figures)),
+        ("What was changed", change_blocks(figures)),
+        ("The risk without a matrix", unchanged_blocks(figures)),
         ("Does the file give itself away?", check_blocks(figures.check)),
         ("How the file was protected", _how(figures)),
         ("What was assessed", _what(figures)),
@@ -175,6 +178,8 @@ def _risk(figures: Figures) -> Iterator[Block]:
 
 
 def _how(figures: Figures) -> Iterator[Block]:
+    if figures.audit is not None:  # another section says what is known of it
+        return
     if figures.steps or figures.finish:
         yield Points((*map(step_done, figures.steps), *figures.finish))
         for step in figures.steps:
