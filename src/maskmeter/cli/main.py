@@ -25,6 +25,7 @@ _COMMANDS = {
     "protect": "files",
     "compare": "choices",
     "find": "choices",
+    "audit": "audits",
     "plan": "plans",
     "demo": "studies",
     "paper": "studies",
