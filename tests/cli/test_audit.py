@@ -53,9 +53,11 @@ def test_an_audit_prints_what_was_changed_and_writes_the_pack(folder):
     assert "dropped" in done.stdout
     assert "The risk without a matrix" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    written = {path.name for path in (folder / "out").iterdir()}
-    assert written == {"assessment.json", "internal.html", "public.html", "risk_by_record.parquet"}
-    pages = [(folder / "out" / f"{one}.html").read_text("utf-8") for one in ("internal", "public")]
+    out = folder / "out"
+    assert {path.name for path in out.iterdir()} == {"public.html", "internal"}
+    written = {path.name for path in (out / "internal").iterdir()}
+    assert written == {"assessment.json", "internal.html", "risk_by_record.parquet"}
+    pages = [(out / one).read_text("utf-8") for one in ("internal/internal.html", "public.html")]
     assert ["Audit of released.csv" in page for page in pages] == [True, False]
 
 
@@ -65,7 +67,7 @@ def test_an_audit_prints_its_figures_as_json(folder):
 
     assert told["paired"] == "by the order of rows"
     assert {one["name"]: one["words"] for one in told["columns"]}["age"] == "9 suppressed"
-    assert (folder / "out" / "matrix.csv").exists()
+    assert (folder / "out" / "internal" / "matrix.csv").exists()
 
 
 def test_both_files_stay_as_they_are(folder):

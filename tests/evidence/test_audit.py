@@ -233,7 +233,7 @@ def test_our_own_row_numbers_pair_a_shuffled_release(tmp_path):
     with without_warnings():
         release = mm.protect(sample, [mm.Swap("lad", rate=0.1)], rng=3, shuffle=True)
         mm.report(mm.assess(release, population=population), tmp_path)
-    numbers = tmp_path / "risk_by_record.parquet"
+    numbers = tmp_path / "internal" / "risk_by_record.parquet"
     found = audit(people.drop("pid"), release.to_frame(), population=population, rows=numbers)
 
     assert found.columns[0].changed == release.changed_records
@@ -336,8 +336,10 @@ def test_the_pack_of_an_audit_has_reports_and_no_protected_file(tmp_path):
     released = protected("suppression")[0]
     pack = mm.report(exact_audit(world()[1], released), tmp_path, matrix=True)
     names = {path.name for path in pack.files}
-    internal = (tmp_path / "internal.html").read_text(encoding="utf-8")
-    held = json.loads((tmp_path / "assessment.json").read_text(encoding="utf-8"))["audit"]
+    internal = (tmp_path / "internal" / "internal.html").read_text(encoding="utf-8")
+    held = json.loads((tmp_path / "internal" / "assessment.json").read_text(encoding="utf-8"))[
+        "audit"
+    ]
 
     assert names == {
         "risk_by_record.parquet",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from maskmeter.cli.files import as_pictures, out_folder, show_pack, with_matrix
+from maskmeter.cli.files import as_pictures, in_full, out_folder, show_pack, with_matrix
 from maskmeter.cli.options import SHOWN, Command, delimited_by, encoded_in, with_options
 from maskmeter.cli.terminal import finite, print_table, print_words, progress_bar
 
@@ -53,6 +53,7 @@ def _about_two_files(command: Command) -> Command:
 @out_folder
 @as_pictures
 @with_matrix
+@in_full
 @lambda command: with_options(command, *SHOWN)
 def audit(
     *,
@@ -61,6 +62,7 @@ def audit(
     out: Path,
     charts: Any,
     matrix: bool,
+    internal: bool,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -81,12 +83,12 @@ def audit(
     """  # noqa: D301 - click reads \b as "keep these lines"
     import maskmeter
     from maskmeter.evidence.audit_blocks import changes_table, paired_sentence, unchanged_table
-    from maskmeter.evidence.overwrite import check_pack
     from maskmeter.evidence.settings import Settings
+    from maskmeter.files import check_new_folder
 
     settings = Settings(charts=charts, matrix=matrix)
     for source in (original, released):
-        check_pack(out, source, settings, release=("matrix",) if matrix else ())
+        check_new_folder(out, source)
     with progress_bar(quiet=quiet) as progress:
         progress("Auditing", 0, 0)
         found = maskmeter.audit(original, released, **given)
@@ -96,4 +98,4 @@ def audit(
         print_words(paired_sentence(found.figures))
         print_table(changes_table(pack.figures))
         print_table(unchanged_table(pack.figures))
-    show_pack(pack, as_json=as_json)
+    show_pack(pack, settings, as_json=as_json, internal=internal)
