@@ -39,10 +39,14 @@ class FindingFigures(Part, frozen=True):
 
 
 class CheckFigures(Part, frozen=True):
-    """The release check: whether it is passed, and its findings, the worst first."""
+    """The release check: whether it is passed, and its findings, the worst first.
+
+    To the public only what was accepted is `told`.
+    """
 
     passed: bool
     findings: tuple[FindingFigures, ...]
+    told: str = "all"  # or "accepted"
 
     def of(self, severity: str) -> tuple[FindingFigures, ...]:
         """Return the findings of a severity."""
@@ -78,7 +82,7 @@ def public_check(check: CheckFigures) -> CheckFigures:
         )
         for one in check.of("accepted")
     )
-    return CheckFigures(check.passed, tuple(dict.fromkeys(accepted)))
+    return CheckFigures(check.passed, tuple(dict.fromkeys(accepted)), "accepted")
 
 
 def check_sentence(check: CheckFigures | None) -> list[str]:
@@ -98,11 +102,13 @@ def checked(check: CheckFigures) -> str:
     >>> checked(CheckFigures(True, ()))
     'The release check is passed, with no blocker and no caution.'
     """
+    passed = "passed" if check.passed else "not passed"
+    if check.told == "accepted":
+        return f"The release check is {passed}."
     parts = [
         counted(len(check.of(one)), one) if check.of(one) else f"no {one}"
         for one in ("blocker", "caution")
     ]
     accepted = len(check.of("accepted"))
     more = f"; {counted(accepted, 'finding')} {plural(accepted, 'was', 'were')} accepted"
-    passed = "passed" if check.passed else "not passed"
     return f"The release check is {passed}, with {' and '.join(parts)}{more if accepted else ''}."
