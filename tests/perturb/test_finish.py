@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pyreadstat
 import pytest
 from scipy.stats import chisquare
@@ -211,6 +212,15 @@ def test_the_index_of_a_shuffled_pandas_frame_does_not_tell_the_old_order(people
 
     assert swapped(frame).to_frame().index[0] == 500
     assert list(swapped(frame, shuffle=True).to_frame().index) == list(range(len(people)))
+
+
+def test_the_dictionary_of_a_shuffled_arrow_table_does_not_tell_the_old_order(people):
+    names = pa.array([f"n{row:05}" for row in range(len(people))]).dictionary_encode()
+    table = people.to_arrow().append_column("name", names)
+    released = swapped(table, shuffle=True).to_frame()["name"]
+
+    assert released.to_pylist()[:3] == released.chunk(0).dictionary.to_pylist()[:3]
+    assert released.to_pylist()[:3] != ["n00000", "n00001", "n00002"]
 
 
 def test_a_ward_that_travels_with_its_district_stays_in_it(people):

@@ -138,11 +138,16 @@ def _used(column: nw.Series[Any]) -> nw.Series[Any]:
 
 
 def _used_dictionary(column: Any) -> Any:
-    """Return an Arrow column whose dictionary has the values that occur, in their order."""
+    """Return an Arrow column whose dictionary has the values that occur, in their declared order.
+
+    Without one they stand as the records now do: a dictionary is filled in the order of a file, and
+    would tell how its records stood before a shuffle.
+    """
     arrow = import_module("pyarrow")
     whole = column.unify_dictionaries().combine_chunks()
     whole = whole.chunk(0) if isinstance(whole, arrow.ChunkedArray) else whole
-    used = whole.indices.drop_null().unique().sort()
+    used = whole.indices.drop_null().unique()
+    used = used.sort() if whole.type.ordered else used
     places = {code: place for place, code in enumerate(used.to_pylist())}
     codes = [None if code is None else places[code] for code in whole.indices.to_pylist()]
     made = arrow.DictionaryArray.from_arrays(
