@@ -130,7 +130,7 @@ def test_a_key_that_a_file_lacks_is_refused(folder):
 def test_a_file_in_which_nothing_was_changed_is_refused(folder):
     text = refused(folder, released="original.csv")
 
-    assert "Nothing was changed: all 586 records agree in all 6 columns" in text
+    assert "No record was changed: all 586 records agree in 6 common columns" in text
     assert "maskmeter assess" in text
 
 

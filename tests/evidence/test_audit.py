@@ -398,7 +398,7 @@ def test_suppressed_values_show_and_are_no_finding_of_the_release_check():
 def test_two_files_that_are_the_same_are_refused():
     _, people = world()
     with pytest.raises(
-        InputError, match=r"Nothing was changed: all 1,972 records agree in all 6 col"
+        InputError, match=r"No record was changed: all 1,972 records agree in 6 common col"
     ):
         audit(people, people)
 

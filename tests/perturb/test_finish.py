@@ -181,10 +181,70 @@ def test_new_numbers_tell_the_same_records_apart_and_nothing_else(files, ending,
 
         assert new.null_count() == old.null_count()
         assert pairs["old"].n_unique() == pairs["new"].n_unique() == len(pairs)
-        assert sorted(pairs["new"].to_list()) == list(range(1, len(pairs) + 1))
+        assert pairs["new"].is_between(1, 2**52).all()
+        assert after[name].dtype == before[name].dtype
         assert abs(np.corrcoef(pairs["old"], pairs["new"])[0, 1]) < 0.25
     others = [name for name in before.columns if name not in ("pid", "hid", "lad")]
     assert after.select(others).equals(before.select(others))
+
+
+def test_the_same_ids_get_the_same_numbers_in_every_file_of_a_seed(people):
+    half = people[::2]
+    texts = half.with_columns(pl.col("pid").cast(pl.String))
+    numbers = [
+        swapped(one, renumber=["pid"]).to_frame()["pid"].cast(pl.Int64)
+        for one in (people, half, texts)
+    ]
+
+    assert numbers[1].equals(numbers[0].gather_every(2))
+    assert numbers[2].equals(numbers[1])
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.String, pl.Categorical])
+@pytest.mark.parametrize("like", ["polars", "pandas", "arrow"])
+def test_new_numbers_are_no_categories(people, kind, like):
+    frame = people.with_columns(pl.col("hid").fill_null(0).cast(pl.String).cast(kind))
+    given = {"polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}[like]
+    made = swapped(given, renumber=["hid"]).to_frame()["hid"]
+    values = pl.Series(made.to_list() if like != "arrow" else made.to_pylist())
+
+    assert values.dtype == (pl.Int64 if kind == pl.Int64 else pl.String)
+    assert "category" not in str(getattr(made, "dtype", made.type if like == "arrow" else ""))
+
+
+def test_a_column_that_holds_no_ids_cannot_be_numbered_anew(people):
+    dated = people.with_columns(born=pl.date(1980, 1, 1), pay=pl.int_range(pl.len()) / 7)
+    for name in ("born", "pay"):
+        with pytest.raises(InputError, match=f"`renumber` names '{name}', which holds neither"):
+            swapped(dated, renumber=[name])
+
+
+def test_members_of_a_household_whose_number_is_dropped_do_not_stand_together(people):
+    release = swapped(whole(people), shuffle=True, household="hid", drop=["hid"])
+    homes = whole(people)["hid"].to_numpy()[release.kept]
+
+    assert (np.diff(homes) == 0).mean() < 0.01
+    assert "together" not in " ".join(release.provenance.finish.describe(named=True))
+
+
+def test_many_categories_of_a_shuffled_pandas_frame_do_not_tell_the_old_order(people):
+    names = [f"n{row:05}" for row in np.random.default_rng(1).permutation(len(people))]
+    frame = people.to_pandas().assign(name=pd.Categorical(names, categories=names))
+    levels = pd.Categorical(frame["sex"], categories=["Male", "Female"])
+    released = swapped(frame.assign(sex=levels), shuffle=True).to_frame()
+
+    assert list(released["name"].cat.categories) == sorted(names)
+    assert list(released["sex"].cat.categories) == ["Male", "Female"]
+
+
+def test_a_note_that_names_a_dropped_column_is_dropped_too(people, tmp_path):
+    notes = ["About pid and its register.", "About sampling."]
+    pyreadstat.write_sav(people.to_pandas(), tmp_path / "a.sav", note=notes)
+    with pytest.warns(FormatWarning):
+        swapped(tmp_path / "a.sav", drop=["pid"]).write(tmp_path / "b.sav")
+    written = pyreadstat.read_sav(tmp_path / "b.sav")[1]
+
+    assert [note.strip() for note in written.notes] == ["About sampling."]
 
 
 def test_a_dropped_column_is_nowhere_in_the_written_file(files, tmp_path):

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from maskmeter.errors import InputError
-from maskmeter.release_check.alignment import align, align_by_columns
+from maskmeter.release_check.alignment import align, align_by_columns, align_by_order
 from maskmeter.release_check.value_matching import matched_values
 from protections import RECORDS, pram, survey
 
@@ -189,3 +189,23 @@ def test_only_one_way_to_pair_is_taken():
 
     with pytest.raises(InputError, match="not both"):
         align(people, people, id="pid", rows=[0])
+
+
+def test_files_that_were_sorted_again_by_the_same_columns_are_not_paired_by_their_order():
+    """Region and age agree in every row, and say nothing of the ten records that share them."""
+    draws = np.random.default_rng(3)
+    people = pl.DataFrame(
+        {
+            "region": draws.integers(10, size=5_000),
+            "age": draws.integers(50, size=5_000),
+            "sex": draws.integers(2, size=5_000),
+            "job": draws.integers(9, size=5_000),
+        }
+    )
+    one = people.sort("region", "age", maintain_order=True)
+    again = people.sample(fraction=1, shuffle=True, seed=4).sort("region", "age")
+
+    with pytest.raises(InputError, match="Nothing proves"):
+        align_by_order(one, again)
+    same = align_by_order(one, one.with_columns(job=pl.col("job").shuffle(seed=1)))
+    assert same.way == "by the order of rows"  # the sexes agree too, and are not sorted

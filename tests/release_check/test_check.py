@@ -3,6 +3,7 @@
 The files have the structure of real ones: 10,000 records, of which 1,000 are changed.
 """
 
+import tomllib
 from datetime import date, timedelta
 
 import numpy as np
@@ -239,10 +240,11 @@ def test_missing_values_and_lists_make_no_trouble():
             hole=pl.Series(holes), lists=pl.Series([[1]] * 500), never=pl.Series([None] * 500)
         )
     )
-    named = {one.column for one in mm.check_release(swapped(frame)).findings}
+    check = mm.check_release(swapped(frame))
 
-    assert "hole" in named
-    assert not {"lists", "never"} & named
+    assert "hole" in {one.column for one in check.findings}
+    assert "never" not in {one.column for one in check.findings}
+    assert only(check, "unread", "lists").severity == "caution"
 
 
 @pytest.mark.parametrize("ending", [".csv", ".sav", ".parquet"])
@@ -351,3 +353,111 @@ def test_dates_to_the_day_are_found_however_a_format_stores_them(ending, tmp_pat
     check = mm.check_release(swapped(tmp_path / f"a{ending}"))
 
     assert {one.column for one in check.findings if one.kind == "date"} == {"born", "written"}
+
+
+def test_a_time_that_nobody_shares_puts_shuffled_records_back_in_their_order():
+    """Districts come back in 25 tours: twenty groups of the time are too coarse to tell them."""
+    ordered = people(14).with_columns(tour=pl.int_range(RECORDS) % 25).sort("tour", "lad")
+    timed = ordered.drop("tour").with_columns(started=pl.int_range(RECORDS) * 3)
+    check = mm.check_release(swapped(timed).finished(shuffle=True))
+    found = only(check, "column", "started")
+
+    assert only(check, "order").severity == "passed"
+    assert found.severity == "blocker"
+    assert found.found > 0.9 * found.changed
+    any_time = np.random.default_rng(14).integers(997, size=RECORDS)
+    untimed = timed.with_columns(started=pl.Series(any_time))
+    check = mm.check_release(swapped(untimed).finished(shuffle=True))
+    assert only(check, "column", "started").severity == "passed"
+
+
+def homes(seed):
+    """Return households of four who live in one district, in random order."""
+    home = np.arange(RECORDS) // 4
+    frame = people(seed).with_columns(lad=pl.Series(home % DISTRICTS), home=pl.Series(home))
+    return frame.sample(fraction=1, shuffle=True, seed=seed)
+
+
+def test_what_mends_a_household_mends_the_order_of_its_members_too():
+    release = swapped(homes(15))
+    kept = mm.check_release(release.finished(shuffle=True, household="home"), household="home")
+    for kind, column in (("household", "home"), ("order", "")):
+        found = only(kept, kind, column)
+        assert found.severity == "blocker"
+        assert found.mend.lines == ('[release] drop = ["home"]',)
+
+    mended = release.finished(shuffle=True, household="home", drop=["home"])
+    assert mm.check_release(mended).passed
+
+
+def test_a_carried_column_does_not_hide_that_two_draws_expose_each_other():
+    income = np.random.default_rng(16).normal(size=RECORDS)
+    frame = people(16).with_columns(ward=pl.col("lad") * 2, income=pl.Series(income))
+    sample = mm.read(frame, keys=["lad", "sex", "age"], fraction=0.1)
+    step = mm.Swap("lad", rate=0.1, carry="ward")
+    first, second = (mm.protect(sample, [step], rng=seed, shuffle=True) for seed in (1, 2))
+    earlier = first.to_frame()
+
+    for one in (earlier, earlier.with_columns(sex=pl.lit(0))):  # in which sex was suppressed
+        found = only(mm.check_release(second, earlier=[one]), "earlier", "number 1")
+        assert found.severity == "blocker"
+        assert found.found > 0.8 * found.changed
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind", "severity"),
+    [
+        ("person_id", [row // 25 for row in range(RECORDS)], "identifier", "blocker"),  # a panel
+        ("last_name", [f"N{row % 3_000}" for row in range(RECORDS)], "identifier", "blocker"),
+        ("code", [f"{row:08}" for row in range(RECORDS)], "identifier", "blocker"),
+        ("region_id", [row % 50 for row in range(RECORDS)], "identifier", None),
+        ("pay", [f"{row},5" for row in range(RECORDS)], "near-unique", "caution"),
+        ("born", [f"19{row % 80 + 10}/12/{row % 28 + 1}" for row in range(RECORDS)], "date", "caution"),
+        ("born", [f"{row % 28 + 1}JAN1980" for row in range(RECORDS)], "date", "caution"),
+        ("born", [f"{row % 28 + 1}/12/80" for row in range(RECORDS)], "date", "caution"),
+        ("grade", [f"{row % 28 + 1} of 1980" for row in range(RECORDS)], "date", None),
+    ],
+)  # fmt: skip
+def test_identifiers_and_dates_are_told_from_codes_and_amounts(name, values, kind, severity):
+    draws = np.random.default_rng(17).permutation(RECORDS)
+    frame = people(17).with_columns(pl.Series(name, [values[row] for row in draws]))
+    found = [one for one in mm.check_release(swapped(frame)).findings if one.kind == kind]
+
+    assert [one.severity for one in found] == ([] if severity is None else [severity])
+
+
+def applied(release, line):
+    """Return the release that a plan makes with one more line: those of findings are such lines."""
+    _, entry = line.split("] ", 1)
+    ((name, value),) = tomllib.loads(entry).items()
+    step = release.provenance.steps[0]
+    if line.startswith("[[step]]"):
+        step = mm.Swap("lad", rate=0.1, **{name: value})
+        return mm.protect(release.original, [step], rng=1)
+    return mm.protect(release.original, [step], rng=1, **{name: value})
+
+
+def test_every_proposed_line_mends_its_finding():
+    draws = np.random.default_rng(18)
+    frame = people(18).sort("lad")
+    frame = frame.with_columns(
+        ward=pl.col("lad") * 2 + pl.Series(draws.integers(2, size=RECORDS)),
+        region=pl.col("lad") // 4,
+        pid=pl.Series(draws.permutation(RECORDS)),
+    )
+    release = swapped(frame)
+    findings = mm.check_release(release).of("blocker")
+    kinds = {(one.kind, one.column) for one in findings}
+
+    assert kinds >= {
+        ("order", ""),
+        ("column", "ward"),
+        ("stands-out", "region"),
+        ("identifier", "pid"),
+    }
+    for one in findings:
+        assert one.mend.lines
+        for line in one.mend.lines:
+            after = mm.check_release(applied(release, line))
+            left = [f for f in after.findings if (f.kind, f.column) == (one.kind, one.column)]
+            assert all(f.severity == "passed" for f in left), (str(one), line)

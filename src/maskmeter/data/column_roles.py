@@ -35,7 +35,7 @@ _IDENTIFIERS = word_set(
     " personnummer caseid caseno casenr casenumber recordid recordno recordnr recordnumber rowid"
     " rownr rownum respid respno respondentid subjectid patid patientid patientennummer studentid"
     " pupilid fallnummer fallnr laufnummer lfdnr matrikelnummer idpers identyfikator lopnr"
-    " lopenummer loebenummer"
+    " lopenummer loebenummer cprnr recno seqno serno seqn nin fnr fodselsnummer"
 )
 _NUMBERED = word_set(  # of these, with a number: "case no", "person key"
     "case record row person pers respondent resp subject patient student pupil individual interview"
@@ -43,7 +43,7 @@ _NUMBERED = word_set(  # of these, with a number: "case no", "person key"
 )
 _CONTACTS = word_set(
     "email mail phone telephone telefon telefono telefone telefoon tel mobile handy passport iban"
-    " nino ssn svnr sozialversicherungsnummer nif dni nie codicefiscale bsn pesel cpf"
+    " nino ssn nhs cpr svnr sozialversicherungsnummer nif dni nie codicefiscale bsn pesel cpf"
 )
 _NAMES = word_set(
     "name surname forename firstname lastname fullname familyname vorname nachname familienname nom"
@@ -111,6 +111,18 @@ def names_identifier(name: str) -> bool:
     numbered = not _NUMBERED.isdisjoint(words) and not _NUMBER.isdisjoint(words)
     known = not (_IDENTIFIERS | _CONTACTS).isdisjoint(words)
     return known or (numbered and set(words) <= _NUMBERED | _NUMBER)
+
+
+def names_person(name: str) -> bool:
+    """Return True for a name that only numbers of people, households or records have.
+
+    >>> [names_person(name) for name in ("pid", "person_id", "hhid", "region_id", "id_kind")]
+    [True, True, True, False, False]
+    """
+    words = set(_letters(name))
+    numbered = not words.isdisjoint(_NUMBERED | _HOUSEHOLDS) and not words.isdisjoint(_NUMBER)
+    known = not words.isdisjoint(_IDENTIFIERS - _NUMBER)
+    return words <= _IDENTIFIERS | _NUMBERED | _HOUSEHOLDS | _NUMBER and (known or numbered)
 
 
 def names_somebody(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -274,11 +275,11 @@ class FiledRecords(RecordRows):
             return
         for name, numbers in self.renumbered.items():
             column = self.source.columns([name])[name]
-            every: list[Hashable] = [None, *range(1, int(numbers.max(initial=0)) + 1)]
-            if column.dtype == nw.String:
-                every[1:] = map(str, every[1:])
+            values, codes = np.unique(numbers, return_inverse=True)
+            plain = column.dtype.is_numeric()
+            every = tuple((one if plain else str(one)) if one else None for one in values.tolist())
             before = np.zeros(len(column), dtype=np.int64)
-            yield Replacement(name, numbers, tuple(every), before, recoded=True, numbers=True)
+            yield Replacement(name, codes, every, before, recoded=True, numbers=True)
 
     def fingerprint(self) -> str:
         """Return a hash of the file the records came from, or of their keys if it was a frame."""
@@ -287,6 +288,16 @@ class FiledRecords(RecordRows):
             self.source.check_unchanged()
             return files_hash(files)
         return self.key_hash()
+
+    def column_hash(self) -> str:
+        """Return a hash of all columns as they are released, whatever format they are written in."""
+        digest = sha256()
+        for column in nw.from_native(self.to_frame()).to_polars().iter_columns():
+            held, plain = BytesIO(), isinstance(column.dtype, pl.Categorical)
+            frame = pl.DataFrame([column.cast(pl.String) if plain else column])
+            frame.write_ipc(held, compression="uncompressed")
+            digest.update(held.getbuffer())
+        return f"columns sha256 {digest.hexdigest()}"
 
     def key_hash(self, *, in_order: bool = True) -> str:
         """Return a hash of the keys of the records, whatever file they are in; or of their counts."""

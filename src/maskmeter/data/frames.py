@@ -29,6 +29,7 @@ FrameKind: TypeAlias = nw.Implementation
 
 POLARS = FrameKind.POLARS
 
+_FEW = 120  # categories that people declare one by one
 T = TypeVar("T")
 
 
@@ -91,6 +92,8 @@ def replace_values(column: nw.Series[Any], one: Replacement) -> nw.Series[Any]:
 
     Each category that is wanted is taken from the first row that has it and made anew.
     """
+    if one.recoded and one.numbers:
+        return _plain_values(one, like=column)
     if one.recoded:
         return new_categories(one.column, one.values, like=column)[one.codes.astype(np.int64)]
     held = np.bincount(one.codes, minlength=len(one.values)) > 0
@@ -112,6 +115,15 @@ def replace_values(column: nw.Series[Any], one: Replacement) -> nw.Series[Any]:
     )
 
 
+def _plain_values(one: Replacement, *, like: nw.Series[Any]) -> nw.Series[Any]:
+    """Return new weights or identifiers: text, or numbers, and no categories."""
+    text = any(isinstance(value, str) for value in one.values)
+    # The kinds of pandas that hold whole numbers hold no missing value.
+    kind = nw.String() if text else None
+    values = nw.new_series(one.column, list(one.values), kind, backend=like.implementation)
+    return values[one.codes.astype(np.int64)]
+
+
 def without_unused(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """Return the same records, without declared categories that none of them has.
 
@@ -129,12 +141,25 @@ def _used(column: nw.Series[Any]) -> nw.Series[Any]:
     if isinstance(native, pl.Series) and isinstance(native.dtype, pl.Enum):
         made = occurring(native)
     elif column.implementation.is_pandas() and hasattr(native, "cat"):
-        made = native.cat.remove_unused_categories()
+        made = _used_categories(native)
     elif column.implementation.is_pyarrow() and hasattr(native.type, "ordered"):
         made = _used_dictionary(native)
     else:
         return column
     return nw.from_native(made, series_only=True).alias(column.name)
+
+
+def _used_categories(column: Any) -> Any:
+    """Return a pandas column with the categories that occur; many without an order are sorted.
+
+    In the order of their first record they would tell how the records stood before a shuffle. A
+    few, such as the levels of a factor, stay as they are declared.
+    """
+    used = column.cat.remove_unused_categories()
+    listed = used.cat.categories
+    if used.cat.ordered or len(listed) <= _FEW:
+        return used
+    return used.cat.set_categories(sorted(listed, key=str))
 
 
 def _used_dictionary(column: Any) -> Any:

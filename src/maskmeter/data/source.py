@@ -218,7 +218,7 @@ class Source:
         target = formats.check_target(path, self.path)
         labelled = Feature.VALUE_LABELS in formats.format_of(target).keeps
         replacements = [one.labelled() if labelled else one for one in replacements]
-        book = self.codebook
+        book = self.codebook.without(drop)
         for one in replacements:
             if one.recoded and (one.labels or isinstance(one.values[0], str)):
                 book = book.recode(one.column, tuple(zip(one.values, one.labels, strict=False)))

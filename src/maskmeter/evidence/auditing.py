@@ -263,13 +263,19 @@ def _row_numbers(rows: Any) -> Any:
 
 
 def _check_changed(columns: Sequence[ColumnChange], pairs: Alignment) -> None:
-    """Refuse two files that are the same."""
-    if pairs.missing or pairs.added or any(one.status != "unchanged" for one in columns):
+    """Refuse two files with the same records, whatever columns they have."""
+    altered = any(one.status == "altered" for one in columns)
+    if pairs.missing or pairs.added or altered:
         return
+    common = sum(one.status == "unchanged" for one in columns)
+    more = len(columns) - common
+    dropped = (
+        f"; {counted(more, 'column')} {plural(more, 'is', 'are')} in only one file" if more else ""
+    )
     raise InputError(
-        f"Nothing was changed: all {counted(len(pairs), 'record')} agree in all"
-        f" {counted(len(columns), 'column')}. To measure the risk of a file as it is, use mm.assess"
-        " (maskmeter assess)."
+        f"No record was changed: all {counted(len(pairs), 'record')} agree in"
+        f" {counted(common, 'common column')}{dropped}. To measure the risk of a file as it is, use"
+        " mm.assess (maskmeter assess)."
     )
 
 

@@ -16,6 +16,7 @@ ACCEPTED = {
     "identifier": "A column that identifies records is in the file.",
     "near-unique": "A column in which most records have values of their own is in the file.",
     "date": "Dates to the day are in the file.",
+    "unread": "A column that the release check cannot look at is in the file.",
 }
 
 

@@ -23,7 +23,7 @@ _LONGEST = 100  # digits of a seed
 # Endings of files that are the same byte for byte whenever the same versions write them.
 _SAME_BYTES = (*csv.FORMAT.endings, *columnar.PARQUET.endings)
 
-Compared = Literal["output_hash", "keys_hash"]
+Compared = Literal["output_hash", "columns_hash", "keys_hash"]
 
 
 class RareFigures(msgspec.Struct, frozen=True):
@@ -57,6 +57,7 @@ class ProvenanceFile(
     output: str | None
     output_hash: str | None
     keys_hash: str  # of the released keys, whatever the format
+    columns_hash: str | None  # of all released columns; None where records stay in an engine
     steps: list[StepPlan]
     rare: list[RareFigures]  # for whom a step redrew a key
     plan: Plan
@@ -81,6 +82,7 @@ def provenance_of(
         output=None if output is None else output.name,
         output_hash=None if output is None else files_hash(files_of(output)),
         keys_hash=release.keys_hash(),
+        columns_hash=None if release.released.at_source else release.released.column_hash(),
         steps=[step.to_plan() for step in made.steps],
         rare=[
             RareFigures(one.step, one.keys, one.others, one.bound, one.terms, one.records)
@@ -158,15 +160,18 @@ def compare_output(again: ProvenanceFile, made: ProvenanceFile) -> Compared:
     """Return which hash shows that a recreated file is the recorded one; raise if it is not.
 
     The keys were compared before. A file in another format has other bytes, and so may one whose
-    format notes the time, or that other versions wrote or another engine divided.
+    format notes the time, or that other versions wrote or another engine divided; but its columns
+    are the same.
     """
     if again.output_hash == made.output_hash:
         return "output_hash"
     ending, recorded = (Path(one.output or "").suffix.lower() for one in (again, made))
-    if ending == recorded in _SAME_BYTES and again.versions == made.versions:
+    same_bytes = ending == recorded in _SAME_BYTES
+    same_columns = again.columns_hash == made.columns_hash
+    if again.versions == made.versions and (same_bytes or not same_columns):
         raise PlanError(
             "The recreated file differs from the one the provenance records, though its keys are"
             " the same: the provenance was edited, or another version of a library reads the input"
             " in another way."
         )
-    return "keys_hash"
+    return "columns_hash" if again.columns_hash is not None and same_columns else "keys_hash"

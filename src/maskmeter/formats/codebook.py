@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -82,6 +82,14 @@ class Codebook:
         if value is None:
             return "missing"
         return self[name].label_of(value) or str(value)
+
+    def without(self, names: Collection[str]) -> Codebook:
+        """Return the codebook of a file without some columns; notes that name one go with it."""
+        if not names:
+            return self
+        variables = tuple(one for one in self.variables if one.name not in names)
+        notes = tuple(note for note in self.notes if not any(name in note for name in names))
+        return replace(self, variables=variables, notes=notes)
 
     def recode(self, name: str, values: tuple[tuple[Hashable, str], ...] = ()) -> Codebook:
         """Return the codebook after a column was recoded: of the old categories nothing holds.

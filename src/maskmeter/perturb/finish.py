@@ -18,7 +18,11 @@ from maskmeter.plurals import counted
 from maskmeter.streams import uniforms_of
 from maskmeter.types import Integers
 
-SHUFFLED, RENUMBERED = "shuffle", "renumber"  # names of random streams
+SHUFFLED, RENUMBERED = "release/shuffle", "release/renumber"  # names of random streams
+
+
+LARGEST = 2**52  # random numbers; all are exact as doubles, which SPSS stores
+_WHOLE = r"^(0|-?[1-9]\d{0,17})$"  # a number as it is written plainly: "007" is a text
 
 
 class Finished(NamedTuple):
@@ -33,8 +37,8 @@ class Finished(NamedTuple):
 class Finish:
     """What is done to a released file as a whole, so that it does not give itself away.
 
-    `shuffle` puts the records in a random order, with the members of a `household` together;
-    `drop` are columns that are left out, `renumber` columns whose values become random numbers,
+    `shuffle` puts the records in a random order, with the members of a `household` together unless
+    its number is dropped: their place would give it away. `drop` are columns that are left out, `renumber` columns whose values become random numbers,
     the same for records that share a value.
 
     >>> bool(Finish()), bool(Finish(shuffle=True))
@@ -68,6 +72,11 @@ class Finish:
         """Return True when there is something to do."""
         return self.shuffle or bool(self.drop or self.renumber)
 
+    @property
+    def together(self) -> str | None:
+        """The household number whose members stay together."""
+        return None if self.household in self.drop else self.household
+
     def describe(self, *, named: bool) -> tuple[str, ...]:
         """Return what was done in sentences; columns are `named` or counted.
 
@@ -76,7 +85,7 @@ class Finish:
         """
         said = []
         if self.shuffle:
-            together = ", with the members of a household together" if self.household else ""
+            together = ", with the members of a household together" if self.together else ""
             said.append(f"The rows were put in a random order{together}.")
         for words, columns in (("Left out", self.drop), ("Numbered anew at random", self.renumber)):
             if columns:
@@ -129,9 +138,9 @@ class Finish:
     def _order(self, data: Microdata, seed: int) -> Integers:
         """Return the records in random order; the members of a household keep theirs."""
         lots = uniforms_of(seed, SHUFFLED, data.numbers)
-        if self.household is None:
+        if self.together is None:
             return np.argsort(lots, kind="stable")
-        home = data.groups(self.household)
+        home = data.groups(self.together)
         every = data.in_order(np.arange(len(data)))
         _, first = np.unique(home[every], return_index=True)  # whose lot is that of the household
         return every[np.argsort(lots[every[first]][home[every]], kind="stable")]
@@ -145,21 +154,36 @@ def _names(names: Iterable[str], entry: str) -> tuple[str, ...]:
 
 
 def _new_numbers(source: Source, name: str, seed: int) -> Integers:
-    """Return a random number for each record of a source, the same for the same value; 0 if missing.
+    """Return a random number for each record of a source, which its value alone decides; 0 if missing.
 
-    They go by the values, whatever their order: the same ids get the same numbers in every run with
-    this seed.
+    So the same ids get the same numbers in every file that this seed releases, be they text or not.
     """
-    values = source.columns([name])[name].to_polars()
+    ids = _as_ids(source.columns([name])[name].to_polars())
+    numbers = np.zeros(len(ids), dtype=np.int64)
+    present = ids.is_not_null().to_numpy()
+    lots = uniforms_of(seed, f"{RENUMBERED}/{name}", id_numbers(ids.drop_nulls()))
+    numbers[present] = 1 + np.floor(lots * LARGEST).astype(np.int64)
+    held = int(ids.drop_nulls().n_unique())
+    if len(np.unique(numbers[present])) < held:  # one chance in 10,000 with a million ids
+        raise InputError(
+            f"Two of the {held:,} values of {name!r} drew the same number. Protect the file again."
+        )
+    return numbers
+
+
+def _as_ids(values: pl.Series) -> pl.Series:
+    """Return values as ids: whole numbers, also where they are written as text, or texts."""
     if isinstance(values.dtype, pl.Enum | pl.Categorical):
         values = values.cast(pl.String)
-    present = values.is_not_null()
-    codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    held = (
-        pl.DataFrame({"code": codes, "value": values}).filter(present).unique("code").sort("code")
-    )
-    lots = uniforms_of(seed, f"{RENUMBERED}/{name}", id_numbers(held["value"]))
-    numbers: Integers = np.zeros(len(held) + 1, dtype=np.int64)
-    numbers[1:][np.argsort(lots, kind="stable")] = np.arange(1, len(held) + 1)
-    of_record: Integers = numbers[codes]
-    return of_record
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+        whole = (values.drop_nulls() == values.drop_nulls().floor()).all()
+        values = values.cast(pl.Int64, strict=False) if whole else values
+    if values.dtype != pl.String and not values.dtype.is_integer():
+        raise InputError(
+            f"`renumber` names {values.name!r}, which holds neither text nor whole numbers: drop it"
+            " instead."
+        )
+    if values.dtype == pl.String and values.drop_nulls().str.contains(_WHOLE).all():
+        return values.cast(pl.Int64)
+    return values

@@ -202,6 +202,7 @@ def align_by_order(original: pl.DataFrame, released: pl.DataFrame) -> Alignment:
 
     A column proves it when it agrees in 90 % of the rows, which it must do far more often than by
     chance and than with the rows that follow: in a sorted file neighbours agree whoever they are.
+    Columns by which the file is sorted prove nothing of records that agree on them all.
     """
     sizes = len(original), len(released)
     common = common_columns(original.columns, released.columns)
@@ -247,14 +248,30 @@ def _agreement(columns: Sequence[MatchedValues | None]) -> tuple[list[float], fl
     known = [one for one in columns if one is not None]
     shares = [float((one.one == one.other).mean()) if len(one.one) else 0.0 for one in known]
     agreeing = [one for one, share in zip(known, shares, strict=True) if share >= AGREEING]
-    proofs = [_proof(one.one, one.other) for one in agreeing]
-    if len(agreeing) > 1:
-        filled = [
-            one._replace(one=one.one + 1, other=one.other + 1, size=one.size + 1)
-            for one in agreeing
-        ]
-        proofs.append(_proof(*_combined(filled)))
-    return shares, max(proofs, default=0.0)
+    if not agreeing:
+        return shares, 0.0
+    filled = [
+        one._replace(one=one.one + 1, other=one.other + 1, size=one.size + 1) for one in agreeing
+    ]
+    together = _combined(filled)
+    if not _tells_order(together[0]):
+        return shares, 0.0
+    return shares, max(_proof(*together), *(_proof(one.one, one.other) for one in agreeing))
+
+
+def _tells_order(values: Integers) -> bool:
+    """Return True unless the rows are sorted by these values, and many rows share theirs.
+
+    Whoever sorts the same records again puts them in an order that agrees as well. Rows in any
+    other order come back to the same value in more runs than there are values.
+
+    >>> _tells_order(np.repeat([1, 2, 3], 10)), _tells_order(np.tile([1, 2, 3], 10))
+    (False, True)
+    """
+    counts = np.unique_counts(values).counts
+    alone = float((counts == 1).sum()) / max(len(values), 1)
+    runs = 1 + int(np.count_nonzero(np.diff(values)))
+    return alone >= AGREEING or runs >= 2 * len(counts)
 
 
 def _proof(one: Integers, other: Integers) -> float:

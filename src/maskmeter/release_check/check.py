@@ -22,7 +22,7 @@ from maskmeter.formats.conversion import neutral
 from maskmeter.perturb import Release
 from maskmeter.plurals import counted, plural
 from maskmeter.release_check.accepting import accepted
-from maskmeter.release_check.columns import KeptColumn, kept_column
+from maskmeter.release_check.columns import QUANTILES, KeptColumn, kept_column
 from maskmeter.release_check.earlier import (
     earlier_files,
     paired,
@@ -39,8 +39,14 @@ from maskmeter.release_check.guesses import (
     stand_out,
     told_by_method,
 )
-from maskmeter.release_check.identifiers import identifying_columns
-from maskmeter.release_check.mends import SHUFFLE, mend_column, mend_earlier, mend_household
+from maskmeter.release_check.identifiers import identifying_columns, unread_columns
+from maskmeter.release_check.mends import (
+    mend_column,
+    mend_earlier,
+    mend_household,
+    mend_order,
+)
+from maskmeter.streams import generator
 from maskmeter.types import Integers
 
 _WORST_FIRST = get_args(Severity)
@@ -167,7 +173,7 @@ def check_release(
     accept, earlier = tuple(accept), tuple(earlier)
     frame = _written(release)
     columns = tuple(filter(None, map(kept_column, frame.iter_columns())))
-    names = {one.name for one in columns}
+    names = set(frame.columns)
     if household is not None and household not in names:
         raise ColumnNotFoundError(household, tuple(sorted(names)), named=True, listed=True)
     found = [
@@ -177,6 +183,7 @@ def check_release(
     ]
     found += _from_earlier(release, frame, earlier)
     found += identifying_columns(columns, release)
+    found += unread_columns(frame, columns)
     found = accepted(found, accept, names)
     found.sort(key=lambda one: (_WORST_FIRST.index(one.severity), -one.share))
     files = tuple(str(Path(one).absolute()) for one in earlier if isinstance(one, str | Path))
@@ -219,18 +226,18 @@ def _given_away(
 ) -> Iterator[ReleaseFinding]:
     """Yield what order, columns and households tell of the changed values of a key."""
     records = _changed(release, key)
-    yield _by_order(key, records)
+    yield replace(_by_order(key, records), mend=mend_order(release, household))
     for column in columns:
         if column.name == key:
             continue
-        guess = guess_by_group(column.groups, records.released, records.rows)
         if column.name == household:
+            guess = guess_by_group(column.groups, records.released, records.rows)
             split = _split_households(column.groups, release, key)
             found = _recovered("household", key, guess, records, column=column.name)
             note = f" {counted(split, 'household')} with one value before {plural(split, 'has', 'have')} several."
             yield replace(found, note=note, mend=mend_household(column.name))
             continue
-        given = _recovered("column", key, guess, records, column=column.name)
+        given = _by_column(key, column, records)
         how = {"determines": given.found > TELLING * given.changed}
         yield replace(given, mend=mend_column(release, key, column.name, **how))
         shown_by = _standing_out(key, column, records)
@@ -242,7 +249,8 @@ def _from_earlier(
 ) -> Iterator[ReleaseFinding]:
     """Yield what each earlier release tells of the changed values of each key."""
     keys = release.altered_keys
-    without = (*keys, *release.released.renumbered)
+    weights = dict(release.original.reading).get("weights", "")
+    without = {*keys, *release.released.renumbered, *release.released.carried, weights}
     for name, other in earlier_files(earlier, keys).items():
         pairs = paired(frame, other, without=without)
         for key in keys:
@@ -269,7 +277,24 @@ def _by_order(key: str, records: _Changed) -> ReleaseFinding:
         )
         for reach in REACHES
     ]
-    return replace(max(found, key=lambda one: one.found), mend=SHUFFLE)
+    return max(found, key=lambda one: one.found)
+
+
+def _by_column(key: str, column: KeptColumn, records: _Changed) -> ReleaseFinding:
+    """Return what the records with the same value of a column tell, or with the nearest values.
+
+    A time or a serial number that nobody shares still puts shuffled records back in their order.
+    """
+    guesses = [guess_by_group(column.groups, records.released, records.rows)]
+    if column.distinct > QUANTILES:
+        ties = generator(0, "ties").random(len(column.groups))  # not in the order of the file
+        order = np.lexsort((ties, column.groups))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        values, rows = records.released[order], place[records.rows]
+        guesses += [guess_by_order(values, rows, reach=reach) for reach in REACHES]
+    found = (_recovered("column", key, guess, records, column=column.name) for guess in guesses)
+    return max(found, key=lambda one: one.found)
 
 
 def _recovered(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from maskmeter.data.column_roles import names_identifier
+from maskmeter.data.column_roles import names_identifier, names_person, names_somebody
+from maskmeter.formats.numbers import decimal_mark, numbers_in
 from maskmeter.types import Integers
 
 QUANTILES = 20  # groups of a numeric column
@@ -16,7 +17,12 @@ _PARSED = 0.95  # share of texts that are numbers or dates
 _FEW = 20  # records, too few to tell an identifier by its values
 _MANY = 0.05  # share of distinct values from which on a name makes an identifier
 
-_DATE = r"^\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./-]\d{1,2}[./-]\d{4})(\D.*)?$"
+_MONTH = r"(?:[A-Za-z\u00c0-\u024f]{3,9}\.?)"
+_DATE = (  # 1980-12-31, 31.12.1980, 12/31/80, 31 Dec 1980, 31DEC1980, Dec 31, 1980
+    r"^\s*(\d{4}[./-]\d{1,2}[./-]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-]\d{2}(\d{2})?"
+    rf"|\d{{1,2}}\.?[ -]?{_MONTH}[ -]?\d{{4}}|{_MONTH} \d{{1,2}},? \d{{4}})([^\d].*)?$"
+)
+_PADDED = r"^\s*0\d"  # a code, not a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +43,17 @@ class KeptColumn:
         return self.present >= _FEW and self.distinct > NEAR_UNIQUE * self.present
 
     @property
-    def named_identifier(self) -> bool:
-        """Whether the column is named like an identifier and has many values."""
-        return names_identifier(self.name) and self.distinct > _MANY * max(self.present, 1)
+    def names_records(self) -> bool:
+        """Whether the column is named like an identifier, or like names or addresses of people.
+
+        Codes of regions may be called ids as well: a few records for each value, or a name that only
+        people and households have, make an identifier.
+        """
+        if self.distinct < _FEW:
+            return False
+        certain = names_somebody(self.name) or names_person(self.name)
+        many = self.distinct > _MANY * max(self.present, 1)
+        return certain or (names_identifier(self.name) and many)
 
 
 def kept_column(series: pl.Series) -> KeptColumn | None:
@@ -76,7 +90,9 @@ def _numbers(series: pl.Series) -> pl.Series | None:
         return series
     if series.dtype != pl.String:
         return None
-    parsed = series.str.strip_chars().cast(pl.Float64, strict=False)
+    if series.str.contains(_PADDED).any():
+        return None
+    parsed = numbers_in(series, marks=decimal_mark(series) or ".")
     present = len(series) - series.null_count()
     missing = parsed.null_count() - series.null_count()
     return parsed if present and missing <= (1 - _PARSED) * present else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from maskmeter.plurals import counted
 from maskmeter.release_check.alignment import Alignment, align_by_columns, align_by_order
 from maskmeter.release_check.value_matching import matched_values
 from maskmeter.types import Integers
+
+_MOVED = 0.1  # share of the values that may differ between two releases of the same column
 
 
 def earlier_files(given: Iterable[Any], keys: Sequence[str]) -> dict[str, pl.DataFrame]:
@@ -36,12 +38,13 @@ def earlier_files(given: Iterable[Any], keys: Sequence[str]) -> dict[str, pl.Dat
 
 
 def paired(
-    released: pl.DataFrame, earlier: pl.DataFrame, *, without: Sequence[str]
+    released: pl.DataFrame, earlier: pl.DataFrame, *, without: Collection[str]
 ) -> Alignment | None:
     """Return which records of two releases an intruder takes for the same; None if he finds none.
 
     He goes by the order of rows where columns prove it, and else by records that no other has the
-    values of; `without` are columns that were changed or numbered anew.
+    values of, leaving out columns whose counts differ between the releases, or one more if he then
+    finds more. `without` are columns that were changed, carried or numbered anew.
     """
     common = [name for name in released.columns if name in earlier.columns and name not in without]
     if not common:
@@ -51,9 +54,30 @@ def paired(
         return align_by_order(there, here)
     except InputError:  # nothing proves it
         pass
-    usable = [name for name in common if matched_values(there[name], here[name]) is not None]
-    found = align_by_columns(there, here, usable, only_unique=True) if usable else None
-    return found if found is not None and len(found) else None
+    usable = [name for name in common if _same_counts(there[name], here[name])]
+    sets = [usable, *([other for other in usable if other != one] for one in usable)]
+    found = [_recognised(there, here, sets[0])]
+    if 2 * len(found[0] or ()) < len(here):
+        found += [_recognised(there, here, names) for names in sets[1:]]
+    best = max(found, key=lambda one: len(one or ()))
+    return best if best is not None and len(best) else None
+
+
+def _recognised(there: pl.DataFrame, here: pl.DataFrame, names: Sequence[str]) -> Alignment | None:
+    """Return the records that no other has the values of, in both releases."""
+    return align_by_columns(there, here, names, only_unique=True) if names else None
+
+
+def _same_counts(there: pl.Series, here: pl.Series) -> bool:
+    """Return True for a column whose values are as frequent in both releases, but for one in ten."""
+    matched = matched_values(there, here)
+    if matched is None:
+        return False
+    shares = [
+        np.bincount(codes + 1, minlength=matched.size + 1) / max(len(codes), 1)
+        for codes in (matched.one, matched.other)
+    ]
+    return float(np.abs(shares[0] - shares[1]).sum()) / 2 < _MOVED
 
 
 def recovered_from(

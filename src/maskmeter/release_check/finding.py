@@ -9,7 +9,15 @@ from maskmeter.plurals import counted
 from maskmeter.release_check.mends import Mend
 
 FindingKind: TypeAlias = Literal[
-    "order", "column", "household", "stands-out", "earlier", "identifier", "near-unique", "date"
+    "order",
+    "column",
+    "household",
+    "stands-out",
+    "earlier",
+    "identifier",
+    "near-unique",
+    "date",
+    "unread",
 ]
 Severity: TypeAlias = Literal["blocker", "caution", "accepted", "passed"]
 
@@ -72,6 +80,8 @@ class ReleaseFinding:
     def _said(self) -> str:
         if self.kind == "date":
             return f"{self.column!r} holds dates to the day."
+        if self.kind == "unread":
+            return f"{self.column!r} holds lists or bytes, which the check cannot look at."
         if self.kind in {"identifier", "near-unique"}:
             return (
                 f"{self.column!r} has {self.found:,} distinct values in"

@@ -15,6 +15,7 @@ FEWEST = 6  # records of a group that is looked at by itself
 TELLING = 0.9  # share of changed records in a group above which its members stand out
 
 _RARELY = 1e-3  # probability below which the method does not explain a group
+_SPARSE = 20  # times the records: numbers up to here are counted in an array
 _AT_ONCE = 10_000  # records whose neighbours are compared at a time
 
 
@@ -27,10 +28,9 @@ def guess_by_group(groups: Integers, values: Integers, rows: Integers) -> Intege
     >>> guess_by_group(np.array([0, 0, 0, 1]), np.array([2, 2, 1, 2]), np.array([0, 2, 3])).tolist()
     [2, 2, -1]
     """
-    _, groups = np.unique(groups, return_inverse=True)
     codes, rank = _by_frequency(values)
     size, ranked = len(codes), rank[values]
-    pairs, counts = np.unique(groups * size + ranked, return_counts=True)
+    pairs, counts = _counted(groups * size + ranked)
     group_of, rank_of = np.divmod(pairs, size)
     order = np.lexsort((rank_of, -counts, group_of))
     counts, rank_of = np.append(counts[order], 0), np.append(rank_of[order], -1)
@@ -89,9 +89,9 @@ def stand_out(
 
     width = int(others.max(initial=0)) + 2  # one more for those that are put together
     numbers = released * width + others
-    _, group, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
+    group, sizes = _numbered(numbers)
     numbers = np.where(sizes[group] < FEWEST, released * width + width - 1, numbers)
-    _, group, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
+    group, sizes = _numbered(numbers)
     own = group[rows]
     moved = np.bincount(own, minlength=len(sizes))
     telling = (sizes > 1) & (moved - 1 > TELLING * (sizes - 1))
@@ -121,17 +121,21 @@ def told_by_method(
     true, released = true[rows], released[rows]
     context = np.hstack([np.delete(true, key, axis=1), released])
     _, first, place = np.unique(context, axis=0, return_index=True, return_inverse=True)
-    true, released, counts = true[first], released[first], counts[strata[first]]
-    chance = np.empty(counts.shape)
-    for value in range(size):
+    true, released, strata = true[first], released[first], strata[first]
+    every, stayed, most = np.zeros(len(first)), np.zeros(len(first)), np.full(len(first), -1.0)
+    guess = np.zeros(len(first), dtype=np.int64)
+    for value in range(size):  # one at a time: a table of all would not fit in memory
         true[:, key] = value
-        chance[:, value] = counts[:, value] * mechanism.prob(released=released, true=true)
-    own = np.arange(len(first)), released[:, key]
-    every = chance.sum(axis=1)  # 0 where nobody is left with the value, as after suppression of all
-    changed = 1 - chance[own] / np.where(every > 0, every, 1.0)
-    chance[own] = -1
+        chance = counts[strata, value] * mechanism.prob(released=released, true=true)
+        own = released[:, key] == value
+        every += chance
+        stayed[own] = chance[own]
+        better = ~own & (chance > most)
+        guess[better], most[better] = value, chance[better]
+    # Nobody may be left with the value, as after suppression of all.
+    changed = 1 - stayed / np.where(every > 0, every, 1.0)
     place = place.reshape(-1)
-    return Told(chance.argmax(axis=1)[place], changed[place])
+    return Told(guess[place], changed[place])
 
 
 def _strata(mechanism: Mechanism, codes: Integers, key: int) -> Integers:
@@ -142,6 +146,24 @@ def _strata(mechanism: Mechanism, codes: Integers, key: int) -> Integers:
             number = number * len(factor.P) + factor.stratum(codes)
     _, dense = np.unique(number, return_inverse=True)
     return dense
+
+
+def _counted(numbers: Integers) -> tuple[Integers, Integers]:
+    """Return the distinct numbers and how often each occurs: those of few are counted, not sorted."""
+    if int(numbers.max(initial=0)) <= _SPARSE * len(numbers):
+        counts = np.bincount(numbers)
+        held = np.flatnonzero(counts)
+        return held, counts[held]
+    found = np.unique_counts(numbers)
+    return found.values, found.counts
+
+
+def _numbered(numbers: Integers) -> tuple[Integers, Integers]:
+    """Return a group for each number, and the sizes of groups; some may be empty."""
+    if int(numbers.max(initial=0)) <= _SPARSE * len(numbers):
+        return numbers, np.bincount(numbers)
+    found = np.unique_inverse(numbers)
+    return found.inverse_indices, np.bincount(found.inverse_indices)
 
 
 def _by_frequency(values: Integers) -> tuple[Integers, Integers]:

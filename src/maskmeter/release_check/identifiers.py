@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import polars as pl
+
 from maskmeter.perturb import Release
 from maskmeter.release_check.columns import KeptColumn
 from maskmeter.release_check.finding import FindingKind, ReleaseFinding, Severity
@@ -38,9 +40,19 @@ def identifying_columns(
         )
 
 
+def unread_columns(frame: pl.DataFrame, columns: Sequence[KeptColumn]) -> Iterator[ReleaseFinding]:
+    """Yield the columns of lists, bytes and the like, at which the check cannot look."""
+    read = {column.name for column in columns}
+    for series in frame.iter_columns():
+        present = len(series) - series.null_count()
+        if series.name not in read and present:
+            mend = mend_value("unread", series.name)
+            yield ReleaseFinding("unread", "", series.name, 0, 0, present, "caution", mend)
+
+
 def _kind(column: KeptColumn) -> FindingKind | None:
     text = not column.numeric and not column.dates
-    if column.named_identifier or (column.near_unique and text):
+    if column.names_records or (column.near_unique and text):
         return "identifier"
     if column.dates:
         return "date"

@@ -15,7 +15,7 @@ class Mend(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-SHUFFLE = Mend("Shuffle the rows.", ("[release] shuffle = true",))
+_SHUFFLE = Mend("Shuffle the rows.", ("[release] shuffle = true",))
 
 
 def drop_line(column: str) -> str:
@@ -42,7 +42,9 @@ def mend_column(
     if methods & {"swap", "redraw"} and not is_key:
         ways.append(("let it travel with the key", f"[[step]] carry = {_listed(column)}"))
     if "swap" in methods and not determines:
-        ways.append((f"swap only within {column!r}", f"[[step]] within = {_listed(column)}"))
+        line = f"[[step]] within = {_listed(column)}" if is_key else ""
+        first = "" if is_key else "make it a key and "
+        ways.append((f"{first}swap only within {column!r}", line))
     if "pram" in methods and shows:
         ways.append(
             ("forbid the moves that show", '[[step]] forbidden = [{from = "...", to = "..."}]')
@@ -51,6 +53,15 @@ def mend_column(
         ways.append((f"Change {key!r} together with {column!r}, or recode one of them", ""))
     words = ", or ".join(words for words, _ in ways)
     return Mend(f"{words[0].upper()}{words[1:]}.", tuple(line for _, line in ways if line))
+
+
+def mend_order(release: Release, household: str | None) -> Mend:
+    """Return what mends an order of rows that gives a key away."""
+    made = release.provenance
+    if made is None or not made.finish.shuffle or household is None:
+        return _SHUFFLE
+    words = f"The members of a household stand together in the shuffled file: drop {household!r}."
+    return Mend(words, (drop_line(household),))
 
 
 def mend_household(column: str) -> Mend:
@@ -68,7 +79,8 @@ def mend_identifier(column: str) -> Mend:
 
 def mend_value(kind: str, column: str) -> Mend:
     """Return what mends values that nearly every record has for itself, or dates to the day."""
-    words = "Keep the month or the year" if kind == "date" else "Round or group it"
+    ways = {"date": "Keep the month or the year", "unread": "Make plain columns of it"}
+    words = ways.get(kind, "Round or group it")
     accept = (
         f'[check] accept = [{{kind = "{kind}", column = {json.dumps(column)}, reason = "..."}}]'
     )
