@@ -206,6 +206,7 @@ class _Changed(NamedTuple):
     true: Integers
     released: Integers  # of all records
     told: Told
+    ties: Integers  # the place of each record among those that a column does not tell apart
 
 
 def _codes(release: Release) -> tuple[Integers, Integers]:
@@ -218,7 +219,8 @@ def _changed(release: Release, key: str) -> _Changed:
     true, released = _codes(release)
     rows = np.flatnonzero(true[:, position] != released[:, position])
     told = told_by_method(release.mechanism, true=true, released=released, rows=rows, key=position)
-    return _Changed(rows, true[rows, position], released[:, position], told)
+    ties = generator(0, "ties").permutation(len(true))  # not in the order of the file
+    return _Changed(rows, true[rows, position], released[:, position], told, ties)
 
 
 def _given_away(
@@ -287,8 +289,7 @@ def _by_column(key: str, column: KeptColumn, records: _Changed) -> ReleaseFindin
     """
     guesses = [guess_by_group(column.groups, records.released, records.rows)]
     if column.distinct > QUANTILES:
-        ties = generator(0, "ties").random(len(column.groups))  # not in the order of the file
-        order = np.lexsort((ties, column.groups))
+        order = np.argsort(column.groups * len(records.ties) + records.ties)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         values, rows = records.released[order], place[records.rows]
