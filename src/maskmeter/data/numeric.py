@@ -15,6 +15,8 @@ from maskmeter.formats.format import Header
 from maskmeter.formats.numbers import decimal_mark, numbers_in
 from maskmeter.plurals import counted, plural
 
+_MOST = 1e15  # units of a population; sums of more lose whole units
+
 
 def named_weights(
     frame: nw.DataFrame[Any],
@@ -52,8 +54,13 @@ def check_weights(
             f" not {plural(bad, 'a number', 'numbers')}."
             " Every record needs a weight above 0."
         )
-    over = weights - 1 if times is None else (weights - 1) * times
-    if over.sum() < 0:
+    units = 1 if times is None else times
+    if weights.max(initial=0) > _MOST or (weights * units).sum() > _MOST:  # the sum may overflow
+        raise WeightError(
+            f"The weights stand for over {_MOST:.0e} population units, more than any population has."
+            " A weight must be the number of population units that a record represents."
+        )
+    if ((weights - 1) * units).sum() < 0:
         raise WeightError(
             "The weights sum to less than the number of records. A weight must be the number of"
             " population units that a record represents."

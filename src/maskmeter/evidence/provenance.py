@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from maskmeter.bounds import PROVENANCE, read_small
 from maskmeter.data.engines.files import files_of
 from maskmeter.data.source import files_hash
 from maskmeter.errors import PlanError
@@ -118,7 +119,7 @@ def read_provenance(path: str | Path) -> ProvenanceFile:
     """Return a provenance file that was written before."""
     path = Path(path)
     try:
-        content = path.read_bytes()
+        content = read_small(path, most=PROVENANCE)
         version = msgspec.json.decode(content, type=_Versioned).schema_version
         if version != VERSION:
             raise _other_version(path, version)

@@ -10,6 +10,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 from polars.exceptions import PanicException
 
+from maskmeter.bounds import check_regular
 from maskmeter.errors import FileError, MaskmeterError, OptionalDependencyError
 from maskmeter.files import check_parent
 from maskmeter.formats import columnar, csv, excel, rds, sas, spss, stata
@@ -69,6 +70,7 @@ def read_header(path: Path, dialect: Dialect | None = None) -> Header:
     """Return what a file says of its columns, once the file was checked."""
     if path.is_dir():
         raise FileError(f"Cannot read {str(path)!r}: it is a folder. Give a file in it.")
+    check_regular(path)
     read = format_of(path)
     if not path.is_file():
         raise FileError(f"Cannot read {str(path)!r}: there is no such file.")

@@ -12,18 +12,22 @@ import narwhals.stable.v2 as nw
 import polars as pl
 from polars.exceptions import PanicException
 
+from maskmeter.bounds import most_entries, swollen
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.format import Feature, Format, Header
 from maskmeter.plurals import counted, plural
 
+_FEW = 5_000_000  # records that any file may have: all may be alike
 _KNOWN_NOTES = {"ARROW:schema", "pandas"}  # types, which are kept, and which column was an index
 
 
 def _parquet_header(path: Path, _dialect: Dialect) -> Header:
     """Return the columns; the file's footer is read at once, so a cut-off file fails here."""
-    names = _names(pl.scan_parquet(path, glob=False), path)
+    frame = pl.scan_parquet(path, glob=False)
+    names = _names(frame, path)
+    _check_records(frame, path)
     notes = set(pl.read_parquet_metadata(path)) - _KNOWN_NOTES
     left_out = f"{counted(len(notes), 'entry', 'entries')} of the Parquet metadata"
     left_out += f" {plural(len(notes), 'is', 'are')} not copied."
@@ -42,6 +46,13 @@ def _names(frame: pl.LazyFrame, path: Path) -> tuple[str, ...]:
     return names
 
 
+def _check_records(frame: pl.LazyFrame, path: Path) -> None:
+    """Refuse a file with more records than its size can hold, as its metadata count them."""
+    records = frame.select(pl.len()).collect().item()
+    if records > most_entries(path.stat().st_size, few=_FEW):
+        raise swollen(path, counted(records, "record"), "Give a file with varied records.")
+
+
 def _parquet_rows(path: Path, _header: Header, names: Sequence[str]) -> pl.LazyFrame:
     return in_declared_order(
         pl.scan_parquet(path, glob=False).select(pl.selectors.by_name(*names)), path, "parquet"
@@ -54,7 +65,10 @@ def _write_parquet(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) ->
 
 def _arrow_header(path: Path, _dialect: Dialect) -> Header:
     """Return the columns; the file's footer is read at once, so a cut-off file fails here."""
-    return Header(_names(pl.scan_ipc(path, glob=False), path))
+    frame = pl.scan_ipc(path, glob=False)
+    names = _names(frame, path)
+    _check_records(frame, path)
+    return Header(names)
 
 
 def _arrow_rows(path: Path, _header: Header, names: Sequence[str]) -> pl.LazyFrame:

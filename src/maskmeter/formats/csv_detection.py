@@ -10,8 +10,10 @@ from io import StringIO
 from itertools import islice
 from pathlib import Path
 
+from maskmeter.bounds import LINE
 from maskmeter.errors import FileError
 from maskmeter.formats.csv_dialect import DELIMITERS, Dialect
+from maskmeter.formats.csv_rows import long_line
 from maskmeter.formats.numbers import number_in
 
 _SHORT = 2  # characters: q1 may be the name of a column of a1, a2
@@ -51,6 +53,8 @@ def encoding_of(path: Path, dialect: Dialect) -> str | None:
 
 def utf8(path: Path, encoding: str) -> bytes:
     """Return a file in UTF-8, in memory; refuse an encoding that could not give it back the same."""
+    if path.stat().st_size > LINE:
+        _check_lines(path, encoding)
     content = path.read_bytes()
     try:
         text = content.decode(encoding)
@@ -62,6 +66,18 @@ def utf8(path: Path, encoding: str) -> bytes:
             f"Cannot read {path.name!r}: it is not text in the encoding {encoding}. Give another."
         )
     return text.encode()
+
+
+def _check_lines(path: Path, encoding: str) -> None:
+    """Refuse a line that goes on for ever, before the file is read into memory."""
+    decoder, length = codecs.getincrementaldecoder(encoding)(errors="replace"), 0
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            text = decoder.decode(chunk)
+            last = text.rfind("\n")
+            length = len(text) - last - 1 if last >= 0 else length + len(text)
+            if length > LINE:
+                raise long_line(path.name)
 
 
 def delimiter_of(text: str, name: str) -> str:

@@ -8,6 +8,7 @@ from typing import IO
 
 import numpy as np
 
+from maskmeter.bounds import LINE
 from maskmeter.errors import FileError
 from maskmeter.plurals import counted, plural
 
@@ -21,7 +22,7 @@ def check_rows(file: IO[bytes], name: str, *, fields: int, delimiter: str) -> No
     marks for one field. Long and short rows that make up for each other are refused by the reader.
     """
     marks, lines, quoted, last, tail = 0, 0, False, b"\n", b""
-    for chunk in _chunks(file):
+    for chunk in _chunks(file, name):
         _check_text(chunk, name)
         last, tail, outside = chunk[-1:], (tail + chunk[-4:])[-4:], chunk
         if quoted or b'"' in chunk:
@@ -54,12 +55,25 @@ def _refusal(name: str, reason: str) -> FileError:
     return FileError(f"Cannot read {name!r}: {reason}")
 
 
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+def _chunks(file: IO[bytes], name: str) -> Iterator[bytes]:
     """Yield a file in pieces that end with a line, without the mark that it may begin with."""
-    chunk = (file.read(_CHUNK) + file.readline()).removeprefix(codecs.BOM_UTF8)
+    chunk = (file.read(_CHUNK) + _rest(file, name)).removeprefix(codecs.BOM_UTF8)
     while chunk:
         yield chunk
-        chunk = file.read(_CHUNK) + file.readline()
+        chunk = file.read(_CHUNK) + _rest(file, name)
+
+
+def _rest(file: IO[bytes], name: str) -> bytes:
+    """Return the rest of a line, which must not go on for ever."""
+    rest = file.readline(LINE + 1)
+    if len(rest) > LINE:
+        raise long_line(name)
+    return rest
+
+
+def long_line(name: str) -> FileError:
+    """Return the refusal of a line that is no record."""
+    return _refusal(name, f"it has a line of over {LINE:,} bytes, which is no record of data.")
 
 
 def _check_text(chunk: bytes, name: str) -> None:

@@ -18,6 +18,12 @@ from maskmeter.errors import DuplicateColumnError, FileError
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.csv_detection import FIRST_ROWS, looks_like_names
 from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.formats.excel_bounds import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    check_archive,
+    check_cells,
+)
 from maskmeter.formats.format import Feature, Format, Header
 from maskmeter.formats.numbers import whole
 from maskmeter.formats.replacement import Replacement, Rows
@@ -28,7 +34,7 @@ NAME = "Excel"
 
 _GENERAL = "General"
 _PROTECTED = bytes.fromhex("d0cf11e0")  # an encrypted workbook, or one of Excel before 2007
-_MOST_ROWS, _MOST_COLUMNS, _LONGEST, _DIGITS = 1_048_576, 16_384, 32_767, 10**15
+_LONGEST, _DIGITS = 32_767, 10**15
 
 
 def read_header(path: Path, _dialect: Dialect) -> Header:
@@ -91,9 +97,9 @@ def write(given: nw.DataFrame[Any], path: Path, _codebook: Codebook) -> None:
 
 def _check_fits(frame: pl.DataFrame) -> None:
     """Refuse what Excel would cut off without a word."""
-    if len(frame) >= _MOST_ROWS or len(frame.columns) > _MOST_COLUMNS:
+    if len(frame) >= MOST_ROWS or len(frame.columns) > MOST_COLUMNS:
         raise FileError(
-            f"Excel stores at most {_MOST_ROWS - 1:,} records and {_MOST_COLUMNS:,} columns; this file"
+            f"Excel stores at most {MOST_ROWS - 1:,} records and {MOST_COLUMNS:,} columns; this file"
             f" has {len(frame):,} and {len(frame.columns):,}. Write .csv or .parquet."
         )
     for column in frame.iter_columns():
@@ -130,6 +136,7 @@ def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[st
     """Return the header, the cells (value and number format) below it, and what is not read."""
     from openpyxl import load_workbook
 
+    check_archive(path)
     content = path.read_bytes()  # a workbook that is refused half-way would keep its file open
     values = load_workbook(BytesIO(content), read_only=True, data_only=True)
     formulas = load_workbook(BytesIO(content), read_only=True, data_only=False)
@@ -139,7 +146,7 @@ def _table(path: Path) -> tuple[list[str], list[list[tuple[Any, str]]], tuple[st
     sheet, written = values.worksheets[shown[0]], formulas.worksheets[shown[0]]
     for one in (sheet, written):
         one.reset_dimensions()  # the file may give a false size: rows beyond it would not be read
-    pairs = zip(sheet.iter_rows(), written.iter_rows(), strict=True)
+    pairs = check_cells(zip(sheet.iter_rows(), written.iter_rows(), strict=True), path)
     first, _ = next(pairs, ((), ()))
     header = _header(first, path.name)
     with warnings.catch_warnings(record=True) as told:  # they quote cells

@@ -6,17 +6,20 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from maskmeter.bounds import most_entries, swollen
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.format import Format, Header
 from maskmeter.formats.numbers import plain
+from maskmeter.formats.rds_bytes import REMEDY, unpacked
 from maskmeter.formats.statistical import numbers
 from maskmeter.optional import need
 
@@ -58,12 +61,33 @@ def read_rows(path: Path, _header: Header, names: Sequence[str]) -> pl.LazyFrame
 def _columns(path: Path) -> list[tuple[pl.Series, Variable]]:
     """Return the columns of a data frame and what each says of itself."""
     rdata = need("rdata", extra="r")
+    content = BytesIO(unpacked(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of encodings and classes; what matters is refused below
-        found = rdata.read_rds(path, constructor_dict=_AnyClass())
+        found = rdata.read_rds(
+            content,
+            constructor_dict=_AnyClass(),
+            altrep_constructor_dict=_sequences(path, rdata.parser.DEFAULT_ALTREP_MAP),
+        )
     if not isinstance(found, _Classed) or "data.frame" not in found.kinds:
         raise FileError(f"Cannot read {path.name!r}: it does not hold an R data frame.")
     return [_column(str(name), values) for name, values in dict(found.values).items()]
+
+
+def _sequences(path: Path, known: Mapping[bytes, Any]) -> dict[bytes, Any]:
+    """Return how vectors are read that R stores as their first number, their step and their length."""
+    most = most_entries(path.stat().st_size)
+
+    def bounded(name: bytes) -> Any:
+        def read(state: Any) -> Any:
+            length = float(state.value[0])
+            if not length <= most:
+                raise swollen(path, f"a sequence of {length:,.0f} numbers", REMEDY)
+            return known[name](state)
+
+        return read
+
+    return {**known, **{name: bounded(name) for name in (b"compact_intseq", b"compact_realseq")}}
 
 
 def _column(name: str, given: Any) -> tuple[pl.Series, Variable]:

@@ -16,6 +16,7 @@ from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.format import Feature, Format, Header
 from maskmeter.formats.numbers import number_in
 from maskmeter.formats.statistical import (
+    check_claim,
     check_names,
     check_numbers,
     check_written,
@@ -29,6 +30,7 @@ NAME = "SAS transport"
 _LARGEST = 7.2e75
 _NAMES = re.compile(r"(?!_(N|ERROR|NUMERIC|CHARACTER|ALL)_$)[A-Za-z_][A-Za-z0-9_]*")
 _LINE = 80  # a transport file is made of lines of 80 bytes
+_PIECE = _LINE << 16
 _DATA_SET = re.compile(rb"HEADER RECORD\*{7}MEMB(ER|V8) ")  # one begins
 
 
@@ -37,17 +39,24 @@ def read_header(path: Path, dialect: Dialect) -> Header:
     if path.suffix.lower() == ".xpt":
         if path.stat().st_size % _LINE:
             raise FileError(f"Cannot read {path.name!r}: it was cut short. Copy it again.")
-        held = len(_DATA_SET.findall(path.read_bytes()))
+        held = _data_sets(path)
         if held > 1:
             raise FileError(
                 f"Cannot read {path.name!r}: it holds {held:,} data sets. Save the one that you"
                 " want in a file of its own."
             )
     _, meta = _read(path, dialect, metadataonly=True)
+    check_claim(path, meta, packed=True)
     codebook = codebook_of(meta)
     plain = tuple(replace(one, format="", shown_width=0, measure="") for one in codebook.variables)
     names = tuple(meta.column_names)
     return Header(names, replace(codebook, variables=plain), dialect)
+
+
+def _data_sets(path: Path) -> int:
+    """Return how many data sets a transport file holds, read in pieces of whole lines."""
+    with path.open("rb") as file:
+        return sum(len(_DATA_SET.findall(piece)) for piece in iter(lambda: file.read(_PIECE), b""))
 
 
 def _read(path: Path, dialect: Dialect, **options: Any) -> tuple[dict[str, list[Any]], Any]:

@@ -19,6 +19,7 @@ from maskmeter.formats.format import Feature, Format, Header
 from maskmeter.formats.numbers import number_in, whole
 from maskmeter.formats.replacement import Replacement, Rows
 from maskmeter.formats.statistical import (
+    check_claim,
     check_length,
     check_names,
     check_numbers,
@@ -42,6 +43,7 @@ _NAMES = re.compile(
 def read_header(path: Path, dialect: Dialect) -> Header:
     """Return the columns of a file, which must not hold more than its records."""
     _, meta = _read(path, dialect, metadataonly=True)
+    check_claim(path, meta, packed=path.suffix.lower() == ".zsav")
     records = count_records(_read, path, dialect)
     check_length(path, records, spss_bytes.beyond(path.read_bytes(), records))
     return Header(tuple(meta.column_names), codebook_of(meta), dialect)

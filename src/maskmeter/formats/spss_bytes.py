@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from maskmeter.bounds import most_unpacked
 from maskmeter.formats.replacement import Replacement, Rows
 
 _Moves: TypeAlias = "list[tuple[Replacement, slice]]"
@@ -24,6 +25,7 @@ _Padding: TypeAlias = "list[tuple[int, int]]"
 
 _HEADER, _LITERAL, _IGNORED, _FINISHED = 176, 253, 0, 252
 _VARIABLE, _VALUE_LABELS, _LABELLED, _DOCUMENT, _EXTENSION, _END = 2, 3, 4, 6, 7, 999
+_COUNTED = {_LABELLED: 4, _DOCUMENT: 80}  # bytes of each of so many parts
 _PLAIN, _PACKED, _DEFLATED = 0, 1, 2
 _LONGEST, _PART = 255, 252  # a longer text is stored in parts, 252 bytes of it in each
 
@@ -108,6 +110,7 @@ def _dictionary(content: bytes, order: str) -> tuple[int, int]:
         return int(struct.unpack_from(f"{order}i", content, place)[0])
 
     while (kind := number(at)) != _END:
+        before = at
         if kind == _VARIABLE:
             segments += 1
             labelled, missing = number(at + 8), abs(number(at + 12))
@@ -119,13 +122,11 @@ def _dictionary(content: bytes, order: str) -> tuple[int, int]:
             count, at = number(at + 4), at + 8
             for _ in range(count):
                 at += 8 + ceil((content[at + 8] + 1) / 8) * 8
-        elif kind == _LABELLED:
-            at += 8 + 4 * number(at + 4)
-        elif kind == _DOCUMENT:
-            at += 8 + 80 * number(at + 4)
+        elif kind in _COUNTED:
+            at += 8 + _COUNTED[kind] * number(at + 4)
         elif kind == _EXTENSION:
             at += 16 + number(at + 8) * number(at + 12)
-        else:
+        if at <= before:  # a kind that is not known, or a negative length
             return at, -1  # fits no column
     return at + 8, segments
 
@@ -236,9 +237,11 @@ class _Trailer:
     def of(cls, content: bytes, start: int, order: str) -> _Trailer:
         _, at, _ = struct.unpack_from(f"{order}3q", content, start)
         first, _, size, count = struct.unpack_from(f"{order}2q2i", content, at)
-        table = (
+        table = [
             struct.unpack_from(f"{order}2q2i", content, at + 24 + 24 * n) for n in range(count)
-        )
+        ]
+        if sum(held for *_, held, _ in table) > most_unpacked(len(content)):
+            raise ValueError("the blocks would hold more than real data do")
         return cls(order, first, size, tuple((a, b, c, d) for a, b, c, d in table))
 
     @property
@@ -247,8 +250,10 @@ class _Trailer:
         return 24 + sum(size for *_, size in self.blocks) + 24 + 24 * len(self.blocks)
 
     def inflated(self, content: bytes) -> bytes:
+        """Return what the blocks hold, each to the size that the table gives it."""
         return b"".join(
-            zlib.decompress(content[place : place + size]) for _, place, _, size in self.blocks
+            zlib.decompressobj().decompress(content[place : place + size], max(1, held))
+            for _, place, held, size in self.blocks
         )
 
     def deflated(self, packed: bytes, start: int) -> bytes:

@@ -204,7 +204,7 @@ def _tagged_fields(
             yield at + len(tag), columns, width
     at = places[8] + len("<characteristics>")
     while content.startswith(b"<ch>", at):
-        (length,) = struct.unpack_from(f"{order}i", content, at + 4)
+        (length,) = struct.unpack_from(f"{order}I", content, at + 4)  # never negative: at rises
         yield from _note(at + 8, length, name)
         at += 8 + length + len("</ch>")
 
@@ -223,7 +223,7 @@ def _fixed_fields(content: bytes, order: str, columns: int, shown: int) -> Itera
         yield at, columns, width
         at += width * columns
     while True:
-        kind, length = struct.unpack_from(f"{order}bi", content, at)
+        kind, length = struct.unpack_from(f"{order}bI", content, at)  # as above
         yield from _note(at + 5, length, 33)
         at += 5 + length
         if not kind and not length:

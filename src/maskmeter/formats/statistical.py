@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import narwhals.stable.v2 as nw
 import polars as pl
 
+from maskmeter.bounds import most_unpacked
 from maskmeter.errors import FileError
 from maskmeter.formats.codebook import Codebook, Variable
 from maskmeter.formats.csv_dialect import Dialect
@@ -175,6 +176,20 @@ def write_copy(
     if content is not None:
         target.write_bytes(content)
     return content is not None
+
+
+def check_claim(path: Path, meta: Any, *, packed: bool = False) -> None:
+    """Refuse a file that says it has more records than it has room for: the reader would believe it.
+
+    A value takes a byte at least, unless the file is `packed`.
+    """
+    size = path.stat().st_size
+    room = (most_unpacked(size) if packed else size) // max(1, meta.number_columns)
+    if (meta.number_rows or 0) > room:
+        raise FileError(
+            f"Cannot read {path.name!r}: it says that it has {counted(meta.number_rows, 'record')}, but"
+            f" has room for {room:,} at most. It was cut short or damaged: copy it again."
+        )
 
 
 def check_length(path: Path, records: int, beyond: bytes) -> None:

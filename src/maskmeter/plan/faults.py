@@ -20,6 +20,7 @@ _KINDS: tuple[tuple[type[inspect.Type] | tuple[type[inspect.Type], ...], type, s
     ((inspect.ListType, inspect.VarTupleType, inspect.TupleType), list, "a list"),
     ((inspect.StructType, inspect.DictType), dict, "a table"),
 )
+_LARGEST = 1 << 63  # as in the standard of TOML
 
 
 class Fault(NamedTuple):
@@ -48,7 +49,9 @@ def _faults(
         yield Fault(place, _wrong_type(named, data, kinds))
         return
     one = fitting[0]
-    if isinstance(one, inspect.StructType):
+    if type(data) is int and abs(data) >= _LARGEST:
+        yield Fault(place, f"{named} is a number of over 64 bits, which no entry needs.")
+    elif isinstance(one, inspect.StructType):
         yield from _of_table(data, fitting, place, lines)
     elif isinstance(one, inspect.LiteralType) and data not in one.values:
         yield Fault(place, _not_a_choice(named, data, [str(value) for value in one.values]))
@@ -63,6 +66,8 @@ def _parts(data: Any, kind: inspect.Type) -> Iterator[tuple[str | int, Any, insp
     """Yield the parts of a list, or of a table of any names: which, its value and its type."""
     if isinstance(kind, inspect.DictType):
         yield from ((name, value, kind.value_type) for name, value in data.items())
+    elif isinstance(kind, inspect.AnyType) and isinstance(data, dict):
+        yield from ((name, value, kind) for name, value in data.items())
     elif isinstance(kind, inspect.ListType | inspect.VarTupleType):
         yield from ((number, value, kind.item_type) for number, value in enumerate(data))
     elif isinstance(kind, inspect.TupleType):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +36,7 @@ from maskmeter.plan.reading import PlanFile
 from maskmeter.plan.recorded import recorded_space
 from maskmeter.plan.sampling import check_share, sampled, share
 from maskmeter.plan.schema import LossPlan, Plan
+from maskmeter.plan.sizes import check_sizes
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import View, views
 from maskmeter.riskutility import Family
@@ -304,12 +306,13 @@ def _checked_keys(file: PlanFile, source: Path) -> list[str]:
             "No keys are given: use --keys a,b,c, or keys = [...] under [data] in a plan. To write a"
             f" starter plan, run: maskmeter plan init {source.name}"
         )
+    check_sizes(file, len(keys))
     for name, one in file.plan.scenario.items():
         if not one.keys:
             raise file.error(("scenario", name, "keys"), f"The scenario {name!r} has no keys.")
     own = file.plan.data.keys
-    for key in own:
-        if own.count(key) > 1:
+    for key, times in Counter(own).items():
+        if times > 1:
             raise file.error(("data", "keys"), f"`keys` names {key!r} more than once.")
     for entry, words in _BY_KEY.items():
         for key in getattr(file.plan.data, entry):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import tomllib
 from dataclasses import dataclass
@@ -10,11 +11,15 @@ from typing import Any
 
 import msgspec
 
+from maskmeter.bounds import PLAN, read_small
 from maskmeter.errors import MaskmeterError, PlanError
 from maskmeter.plan.faults import first_fault
 from maskmeter.plan.lines import Path as Place
 from maskmeter.plan.lines import line_of, places
 from maskmeter.plan.schema import Plan
+
+# A hundred names with dots between them: the reader takes the square of their number in memory.
+_DEEP = re.compile(r"""(?<![\w-])(?>(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
 
 
 @dataclass(frozen=True)
@@ -70,10 +75,7 @@ def read_plan(path: str | Path) -> PlanFile:
     """
     path = Path(path)
     text = _text(path)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _syntax(path, text, str(error)) from None
+    data = _parsed(path, text)
     lines = places(text)
     fault = first_fault(data, lines)
     if fault is not None:
@@ -84,14 +86,33 @@ def read_plan(path: str | Path) -> PlanFile:
         raise PlanError(f"{path.name} is not a valid plan.") from None
 
 
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    nested = PlanError(
+        f"{path.name} is not a valid plan: its lists or tables stand inside each other far deeper"
+        " than any plan needs."
+    )
+    if _DEEP.search(text):
+        raise nested
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax(path, text, str(error)) from None
+    except RecursionError:
+        raise nested from None
+    except ValueError:  # Python refuses to read it
+        raise PlanError(f"{path.name} is not a valid plan: a number has too many digits.") from None
+
+
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        content = read_small(path, most=PLAN).decode()
+        return content.replace("\r\n", "\n").replace("\r", "\n")  # as text files are read
     except UnicodeDecodeError:
         raise PlanError(f"Cannot read {path.name!r}: a plan must be text in UTF-8.") from None
     except OSError as error:
         reason = "it is a directory" if path.is_dir() else str(error.strerror).lower()
-        raise PlanError(f"Cannot read the plan {str(path)!r}: {reason}.") from None
+        large = " Keep matrices in files of their own." if error.errno == errno.EFBIG else ""
+        raise PlanError(f"Cannot read the plan {str(path)!r}: {reason}.{large}") from None
 
 
 def _syntax(path: Path, text: str, reason: str) -> PlanError:
