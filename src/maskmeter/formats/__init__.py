@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.conversion import lost, neutral, with_tags
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.format import Format, Header
+from maskmeter.formats.panics import unprinted
 from maskmeter.formats.replacement import Replacement
 
 __all__ = [
@@ -98,7 +100,10 @@ def collect(frame: pl.LazyFrame, path: Path) -> pl.DataFrame:
 def _read(path: Path, action: Callable[[], T]) -> T:
     """Return what an action on a file gives; what the reader says may quote a record."""
     try:
-        return action()
+        with (
+            unprinted() if format_of(path) in (columnar.PARQUET, columnar.ARROW) else nullcontext()
+        ):
+            return action()
     except MaskmeterError:
         raise
     except ModuleNotFoundError as error:

@@ -14,6 +14,7 @@ from polars.exceptions import PanicException
 
 from maskmeter.bounds import most_entries, swollen
 from maskmeter.errors import FileError
+from maskmeter.formats.arrow_bytes import check_sizes
 from maskmeter.formats.codebook import Codebook
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.format import Feature, Format, Header
@@ -65,6 +66,7 @@ def _write_parquet(frame: nw.DataFrame[Any], path: Path, _codebook: Codebook) ->
 
 def _arrow_header(path: Path, _dialect: Dialect) -> Header:
     """Return the columns; the file's footer is read at once, so a cut-off file fails here."""
+    check_sizes(path)
     frame = pl.scan_ipc(path, glob=False)
     names = _names(frame, path)
     _check_records(frame, path)

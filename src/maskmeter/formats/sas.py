@@ -21,6 +21,7 @@ from maskmeter.formats.statistical import (
     check_numbers,
     check_written,
     codebook_of,
+    header_of,
     labelled_codes,
     refuse_nested,
     rows_by,
@@ -49,8 +50,7 @@ def read_header(path: Path, dialect: Dialect) -> Header:
     check_claim(path, meta, packed=True)
     codebook = codebook_of(meta)
     plain = tuple(replace(one, format="", shown_width=0, measure="") for one in codebook.variables)
-    names = tuple(meta.column_names)
-    return Header(names, replace(codebook, variables=plain), dialect)
+    return header_of(meta, dialect, replace(codebook, variables=plain))
 
 
 def _data_sets(path: Path) -> int:

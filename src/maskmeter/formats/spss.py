@@ -18,14 +18,15 @@ from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.format import Feature, Format, Header
 from maskmeter.formats.numbers import number_in, whole
 from maskmeter.formats.replacement import Replacement, Rows
+from maskmeter.formats.spss_dictionary import check_dictionary
 from maskmeter.formats.statistical import (
     check_claim,
     check_length,
     check_names,
     check_numbers,
     check_written,
-    codebook_of,
     count_records,
+    header_of,
     is_tag,
     labelled_codes,
     refuse_nested,
@@ -42,11 +43,12 @@ _NAMES = re.compile(
 
 def read_header(path: Path, dialect: Dialect) -> Header:
     """Return the columns of a file, which must not hold more than its records."""
+    check_dictionary(path, dialect.codec)
     _, meta = _read(path, dialect, metadataonly=True)
     check_claim(path, meta, packed=path.suffix.lower() == ".zsav")
     records = count_records(_read, path, dialect)
     check_length(path, records, spss_bytes.beyond(path.read_bytes(), records))
-    return Header(tuple(meta.column_names), codebook_of(meta), dialect)
+    return header_of(meta, dialect)
 
 
 def _read(path: Path, dialect: Dialect, **options: Any) -> tuple[dict[str, list[Any]], Any]:

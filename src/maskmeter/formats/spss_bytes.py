@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from maskmeter.bounds import most_unpacked
 from maskmeter.formats.replacement import Replacement, Rows
+from maskmeter.formats.spss_dictionary import END, VARIABLE, order_of, pieces
 
 _Moves: TypeAlias = "list[tuple[Replacement, slice]]"
 _Padding: TypeAlias = "list[tuple[int, int]]"
 
-_HEADER, _LITERAL, _IGNORED, _FINISHED = 176, 253, 0, 252
-_VARIABLE, _VALUE_LABELS, _LABELLED, _DOCUMENT, _EXTENSION, _END = 2, 3, 4, 6, 7, 999
-_COUNTED = {_LABELLED: 4, _DOCUMENT: 80}  # bytes of each of so many parts
+_LITERAL, _IGNORED, _FINISHED = 253, 0, 252
 _PLAIN, _PACKED, _DEFLATED = 0, 1, 2
 _LONGEST, _PART = 255, 252  # a longer text is stored in parts, 252 bytes of it in each
 
@@ -42,7 +41,7 @@ def rewritten(
     `widths` has the bytes of each column, `changes` are by the position of theirs, and `rows` is a
     new order of the records.
     """
-    order = _order(content)
+    order = order_of(content)
     start, segments = _dictionary(content, order)
     ends = np.cumsum([_segments(width) for width in widths])
     if ends[-1] != segments:
@@ -73,7 +72,7 @@ def beyond(content: bytes, records: int) -> bytes:
 
     A file whose layout is not the usual one, which is never copied, has none.
     """
-    order = _order(content)
+    order = order_of(content)
     start, segments = _dictionary(content, order)
     (compression,) = struct.unpack_from(f"{order}i", content, 72)
     cells = records * segments
@@ -98,37 +97,12 @@ def _beyond_cells(data: bytes, cells: int) -> bytes:
     return (behind + data[at:]).strip(bytes([_IGNORED, _FINISHED]))
 
 
-def _order(content: bytes) -> str:
-    return "<" if content[64:68] in {b"\2\0\0\0", b"\3\0\0\0"} else ">"
-
-
 def _dictionary(content: bytes, order: str) -> tuple[int, int]:
     """Return where the records begin and how many segments each has."""
-    at, segments = _HEADER, 0
-
-    def number(place: int) -> int:
-        return int(struct.unpack_from(f"{order}i", content, place)[0])
-
-    while (kind := number(at)) != _END:
-        before = at
-        if kind == _VARIABLE:
-            segments += 1
-            labelled, missing = number(at + 8), abs(number(at + 12))
-            at += 32
-            if labelled:
-                at += 4 + ceil(number(at) / 4) * 4
-            at += 8 * missing
-        elif kind == _VALUE_LABELS:
-            count, at = number(at + 4), at + 8
-            for _ in range(count):
-                at += 8 + ceil((content[at + 8] + 1) / 8) * 8
-        elif kind in _COUNTED:
-            at += 8 + _COUNTED[kind] * number(at + 4)
-        elif kind == _EXTENSION:
-            at += 16 + number(at + 8) * number(at + 12)
-        if at <= before:  # a kind that is not known, or a negative length
-            return at, -1  # fits no column
-    return at + 8, segments
+    known = list(pieces(content, order))
+    kind, _, end = known[-1]
+    segments = sum(one == VARIABLE for one, _, _ in known)
+    return end, segments if kind == END else -1  # fits no column
 
 
 def _parts(width: int) -> list[int]:

@@ -23,8 +23,8 @@ from maskmeter.formats.statistical import (
     check_names,
     check_numbers,
     check_written,
-    codebook_of,
     count_records,
+    header_of,
     is_tag,
     labelled_codes,
     refuse_nested,
@@ -49,7 +49,7 @@ def read_header(path: Path, dialect: Dialect) -> Header:
     check_claim(path, meta)
     records = count_records(_read, path, dialect)
     check_length(path, records, stata_bytes.beyond(path.read_bytes(), records))
-    return Header(tuple(meta.column_names), codebook_of(meta), dialect)
+    return header_of(meta, dialect)
 
 
 def _read(path: Path, dialect: Dialect, **options: Any) -> tuple[dict[str, list[Any]], Any]:

@@ -23,6 +23,7 @@ from maskmeter.formats.numbers import EXACT, number_in, plain, whole
 from maskmeter.formats.replacement import Replacement
 from maskmeter.plurals import counted, plural
 
+_NAME = re.compile(r"[\w.$#@]+")
 _TAG = re.compile(r"\.[A-Za-z_]")
 
 
@@ -85,8 +86,17 @@ def numbers(name: str, values: list[Any]) -> pl.Series:
     return pl.Series(name, listed, dtype=pl.Enum(ordered))
 
 
+def header_of(meta: Any, dialect: Dialect, codebook: Codebook | None = None) -> Header:
+    """Return what the reader found of the columns; what cannot be a name may be part of a record."""
+    names = tuple(meta.column_names)
+    listed = all(_NAME.fullmatch(name) for name in names)
+    return Header(names, codebook or codebook_of(meta), dialect, listed=listed)
+
+
 def codebook_of(meta: Any) -> Codebook:
-    """Return what the reader found beside the values."""
+    """Return what the reader found beside the values; every column must have a name."""
+    if None in meta.column_names:
+        raise ValueError("the name of a column cannot be read")
     return Codebook(
         tuple(_variable(meta, name) for name in meta.column_names),
         file_label=meta.file_label or "",
