@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal
 
 import pandas as pd
@@ -12,6 +13,7 @@ from pyarrow import feather, parquet
 
 import maskmeter as mm
 from command import run_python
+from maskmeter.formats.panics import unprinted
 
 LEVELS = pl.Enum(["low", "high"])
 PEOPLE = pl.DataFrame(
@@ -108,3 +110,14 @@ def test_only_r_files_need_pandas(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert "pip install 'maskmeter[r]'" in done.stdout
+
+
+def test_what_a_reader_prints_below_python_is_not_shown(capfd):
+    """Several reads may go on at once, and standard error is back when the last has ended."""
+    with unprinted():
+        with unprinted():
+            os.write(2, b"panicked at a record\n")
+        os.write(2, b"panicked again\n")
+    os.write(2, b"a sentence\n")
+
+    assert capfd.readouterr().err == "a sentence\n"
