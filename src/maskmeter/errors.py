@@ -233,6 +233,10 @@ class RateWarning(MaskmeterWarning):
     """Fewer records could be changed than the rate asks for."""
 
 
+class ManyRareWarning(MaskmeterWarning):
+    """A key is redrawn for more than half of the records."""
+
+
 class SmallMarginWarning(MaskmeterWarning):
     """Few records exchanged the values of a key: their counts, which are kept, tell much."""
 

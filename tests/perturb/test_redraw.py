@@ -11,7 +11,12 @@ import pytest
 
 import maskmeter as mm
 from command import run
-from maskmeter.errors import SmallMarginWarning, UnusedMarginWarning, without_warnings
+from maskmeter.errors import (
+    ManyRareWarning,
+    SmallMarginWarning,
+    UnusedMarginWarning,
+    without_warnings,
+)
 from maskmeter.evidence.provenance import read_provenance
 from maskmeter.risk.view import View
 
@@ -285,3 +290,11 @@ def test_a_result_can_be_stored_and_read_again(world):
 
     assert again.total == risk.total
     assert again.largest == risk.largest
+
+
+def test_a_redraw_of_most_records_is_cautioned_about():
+    """As with a threshold that was made for a smaller sampling fraction."""
+    people = mm.bernoulli_sample(mm.synthetic_census(size=40_000), fraction=0.1, rng=1)
+    sample = mm.read(people, keys=["lad", "sex", "age"], fraction=0.1)
+    with pytest.warns(ManyRareWarning, match="more than half"):
+        mm.Redraw("lad", rarer_than=1_100).apply(sample, rng=1)

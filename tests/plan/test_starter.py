@@ -97,14 +97,15 @@ def test_a_household_survey_gets_weights_of_people_and_carries_the_state_of_a_di
     assert (plan.data.weights, plan.data.household) == ("phrf", "hid")
     assert 'also named like weights: "hhrf"' in text
     assert '"w": named like weights, but some are missing, infinite or not above 0' in text
-    assert plan.release.renumber == ["hid", "pid"]
-    assert plan.release.drop == []
+    assert plan.release.renumber == ["pid"]
+    assert plan.release.drop == ["hid"]  # whose members live in one Kreis
     (step,) = plan.step
     assert (step.key, step.carry) == ("Kreis", ["Bundesland"])
     assert '"Bundesland",  # Kreis tells it' in text
     if ending == ".csv":
         done = assessed(source)
         assert done.returncode == 0, done.stderr
+        assert "with no blocker" in " ".join(done.stdout.split())
 
 
 def test_a_register_loses_names_dates_of_birth_and_free_text(tmp_path):

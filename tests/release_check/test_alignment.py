@@ -209,3 +209,25 @@ def test_files_that_were_sorted_again_by_the_same_columns_are_not_paired_by_thei
         align_by_order(one, again)
     same = align_by_order(one, one.with_columns(job=pl.col("job").shuffle(seed=1)))
     assert same.way == "by the order of rows"  # the sexes agree too, and are not sorted
+
+
+def test_ids_and_row_numbers_of_other_records_are_refused():
+    """Every id is in both files, but of another person: no column agrees more often than by chance."""
+    draws = np.random.default_rng(5)
+    people = pl.DataFrame(
+        {"pid": np.arange(1_000), "age": draws.integers(90, size=1_000), "sex": draws.integers(2, size=1_000)}
+    )  # fmt: skip
+    moved = people.with_columns(pid=pl.Series(draws.permutation(1_000)))
+
+    with pytest.raises(InputError, match="agree in none of 2 common columns"):
+        align(people, moved, id="pid")
+    with pytest.raises(InputError, match="agree in none of 3 common columns"):
+        align(people, people, rows=draws.permutation(1_000))
+    changed = people.with_columns(age=pl.Series(draws.permutation(people["age"].to_numpy())))
+    assert len(align(people, changed, id="pid")) == 1_000  # the sexes agree
+
+
+def test_records_with_a_missing_value_are_recognised_like_others():
+    people = pl.DataFrame({"age": [30, None, 50, 60], "pay": [1, 2, 3, None]})
+
+    assert len(align_by_columns(people, people, ["age", "pay"], only_unique=True)) == 4

@@ -49,7 +49,7 @@ _NAMES = word_set(
     "name surname forename firstname lastname fullname familyname vorname nachname familienname nom"
     " prenom nombre apellido apellidos nome cognome sobrenome naam voornaam achternaam imie nazwisko"
     " namn fornamn efternamn navn fornavn etternavn efternavn address addr adresse anschrift"
-    " direccion indirizzo endereco adres adress street strasse rue calle straat ulica gata"
+    " direccion indirizzo endereco adres adress street strasse rue calle straat ulica gata latitude longitude lat lon lng gps coordinates"
 )
 _HOUSEHOLDS = word_set(
     "hh hid hhid hhnr hhnum hhno idhh hushid household householdid haushalt haushalts haushaltsid"
@@ -79,7 +79,7 @@ _OF_OTHERS = word_set(
     " dwelling rep repl replicate brr jk jackknife bootstrap boot"
 )
 _BODY = word_set(
-    "body kg kgs kilo lb lbs birth birthweight koerper korper bmi height tall stature taille groesse"
+    "body kg kgs kilo lb lbs birthweight koerper korper bmi height tall stature taille groesse"
     " korpergrosse koerpergroesse grossesse altezza altura talla lengte wzrost langd hoyde waist"
     " baby newborn"
 )

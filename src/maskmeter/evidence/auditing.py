@@ -32,6 +32,7 @@ from maskmeter.plurals import counted, plural
 from maskmeter.release_check import ReleaseCheck
 from maskmeter.release_check.alignment import Alignment, align, common_columns
 from maskmeter.release_check.comparison import ColumnChange, compare_columns
+from maskmeter.release_check.mends import Mend
 from maskmeter.release_check.pair_release import PairRelease, pair_release
 from maskmeter.risk.intruder import EXACT_MATCH
 from maskmeter.risk.left_out import summed
@@ -201,9 +202,27 @@ def audit(
     name = "" if path is None else path.name
     known = audit_figures(aligned, columns, risk, without, file=name)
     odd = tuple(_averaged(found, risk))
-    found = replace(found, audit=known, private=(*found.private, *odd))
+    check = None if found.check is None else _without_plan(found.check, columns)
+    found = replace(found, audit=known, check=check, private=(*found.private, *odd))
     warn((*made.release.cautions, *odd))
     return Audit(columns, risk, without, found, known)
+
+
+def _without_plan(check: ReleaseCheck, columns: Sequence[ColumnChange]) -> ReleaseCheck:
+    """Return a check whose findings name no lines of a plan, of which an audit has none.
+
+    An identifier whose values are all others may have been drawn at random, which cannot be seen.
+    """
+    anew = {one.name for one in columns if one.replaced}
+    findings = []
+    for one in check.findings:
+        if one.kind == "identifier" and one.column in anew and one.severity == "blocker":
+            note = (
+                " All of them differ from the original: make sure that they were drawn at random."
+            )
+            one = replace(one, severity="caution", note=note, mend=Mend())  # noqa: PLW2901
+        findings.append(replace(one, mend=Mend(one.mend.words)))
+    return replace(check, findings=tuple(findings))
 
 
 class _Pair(NamedTuple):

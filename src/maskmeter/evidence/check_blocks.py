@@ -20,7 +20,7 @@ def check_blocks(check: CheckFigures | None) -> Iterator[Block]:
     if accepted := check.of("accepted"):
         rows = tuple((one.column or "order of rows", one.text, one.reason) for one in accepted)
         yield Table("Accepted by the agency", ("column", "what was found", "reason"), rows)
-    if passed := [one for one in check.of("passed") if one.changed]:
+    if passed := [one for one in check.of("passed") if one.key and one.changed]:
         head = ("key", "from", "given away", "by the method alone", "of")
         figures = Table("Changed values that are given away", head, tuple(map(_figures, passed)))
         yield Fold(f"What else was looked at: {counted(len(passed), 'finding')}", (figures,))

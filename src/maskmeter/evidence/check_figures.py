@@ -6,6 +6,8 @@ from maskmeter.evidence.model_figures import Part
 from maskmeter.plurals import counted, plural
 from maskmeter.release_check import ReleaseCheck, ReleaseFinding
 
+_NAMED = 2  # blockers that a verdict names
+
 # What the public reads of an accepted finding: its kind, and no count.
 ACCEPTED = {
     "order": "The order of the records tells some of the changed values.",
@@ -94,7 +96,9 @@ def check_sentence(check: CheckFigures | None) -> list[str]:
     if not blockers:  # the public is not told which
         return ["The release check is not passed: the file gives itself away."]
     number = counted(len(blockers), "blocker")
-    return [f"The release check is not passed, with {number}: {blockers[0].text}"]
+    worst = ", the worst first" if len(blockers) > 1 else ""
+    told = " ".join(one.text for one in blockers[:_NAMED])
+    return [f"The release check is not passed, with {number}{worst}: {told}"]
 
 
 def checked(check: CheckFigures) -> str:

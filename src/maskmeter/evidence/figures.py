@@ -42,7 +42,14 @@ from maskmeter.evidence.schema import (
     TargetFigures,
     WithoutKey,
 )
-from maskmeter.evidence.wording import NOT_ASSESSED, NOT_CHECKED, NOT_COMPARED, SHARE, verdict
+from maskmeter.evidence.wording import (
+    NOT_ASSESSED,
+    NOT_CHECKED,
+    NOT_COMPARED,
+    NOT_GROUPED,
+    SHARE,
+    verdict,
+)
 from maskmeter.loss import Loss
 from maskmeter.loss.tables import margin_frame
 from maskmeter.perturb import Release
@@ -278,7 +285,8 @@ def not_assessed(found: Findings) -> tuple[str, ...]:
     kinds = {one.kind for one in found.check.findings} if found.check is not None else set()
     unseen = () if found.check is not None else (NOT_CHECKED,)
     alone = () if "earlier" in kinds else (NOT_COMPARED,)
-    return (*NOT_ASSESSED, *unseen, *alone)
+    homes = () if found.household is not None else (NOT_GROUPED,)
+    return (*NOT_ASSESSED, *homes, *unseen, *alone)
 
 
 def _scenario(one: ScenarioRisk, found: Findings) -> ScenarioFigures:

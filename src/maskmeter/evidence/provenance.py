@@ -58,7 +58,7 @@ class ProvenanceFile(
     output: str | None
     output_hash: str | None
     keys_hash: str  # of the released keys, whatever the format
-    columns_hash: str | None  # of all released columns; None where records stay in an engine
+    columns_hash: str | None  # of all released columns, for formats whose bytes may differ
     steps: list[StepPlan]
     rare: list[RareFigures]  # for whom a step redrew a key
     plan: Plan
@@ -83,7 +83,7 @@ def provenance_of(
         output=None if output is None else output.name,
         output_hash=None if output is None else files_hash(files_of(output)),
         keys_hash=release.keys_hash(),
-        columns_hash=None if release.released.at_source else release.released.column_hash(),
+        columns_hash=_columns_hash(release, output),
         steps=[step.to_plan() for step in made.steps],
         rare=[
             RareFigures(one.step, one.keys, one.others, one.bound, one.terms, one.records)
@@ -102,6 +102,13 @@ def digest_of(content: bytes) -> str:
     return f"sha256 {sha256(msgspec.json.encode(entries, order='sorted')).hexdigest()}"
 
 
+def _columns_hash(release: Release, output: Path | None) -> str | None:
+    """Return a hash of all columns, None where the bytes of the file tell or records are elsewhere."""
+    bytes_tell = output is not None and output.suffix.lower() in _SAME_BYTES
+    held = release.released.at_source is None
+    return release.released.column_hash() if held and not bytes_tell else None
+
+
 def _named(release: Release) -> str:
     """Return the name of the only file that records in an engine came from, or how many there are."""
     source = release.original.source
@@ -113,6 +120,7 @@ class _Versioned(msgspec.Struct):
     """What every version of the file begins with."""
 
     schema_version: int
+    seed: str  # which only a provenance has
 
 
 def read_provenance(path: str | Path) -> ProvenanceFile:
@@ -168,11 +176,12 @@ def compare_output(again: ProvenanceFile, made: ProvenanceFile) -> Compared:
         return "output_hash"
     ending, recorded = (Path(one.output or "").suffix.lower() for one in (again, made))
     same_bytes = ending == recorded in _SAME_BYTES
-    same_columns = again.columns_hash == made.columns_hash
-    if again.versions == made.versions and (same_bytes or not same_columns):
+    hashes = {again.columns_hash, made.columns_hash}
+    same_columns = None not in hashes and len(hashes) == 1
+    if again.versions == made.versions and (same_bytes or len(hashes - {None}) > 1):
         raise PlanError(
             "The recreated file differs from the one the provenance records, though its keys are"
             " the same: the provenance was edited, or another version of a library reads the input"
             " in another way."
         )
-    return "columns_hash" if again.columns_hash is not None and same_columns else "keys_hash"
+    return "columns_hash" if same_columns else "keys_hash"

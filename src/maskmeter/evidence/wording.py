@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maskmeter.errors import UnfitModelWarning
+from maskmeter.evidence.audit_figures import UnchangedFigures
 from maskmeter.evidence.check_figures import check_sentence
 from maskmeter.evidence.schema import (
     Figures,
@@ -102,6 +103,8 @@ def headline(figures: Figures) -> str:
     """Return the risk in one sentence, or why no figure can be given."""
     if not figures.assessable:
         return _not_assessable(figures)
+    if figures.audit is not None:
+        return audit_headline(figures.audit.unchanged)
     risk, say = figures.worst.risk, Numbers(figures.rounded_to)
     if risk.uniques == 0:
         return "No record is unique on the keys, so no unique match can be made."
@@ -119,12 +122,22 @@ def headline(figures: Figures) -> str:
     return told[0].upper() + told[1:]
 
 
+def audit_headline(risk: UnchangedFigures) -> str:
+    """Return the risk of unique records that were not changed: it needs no matrix."""
+    told = Numbers(None).about(risk.total)
+    of = counted(risk.uniques, "unique released record")
+    return (
+        f"{told[0].upper()}{told[1:]} of {of} could be matched correctly by exact matching:"
+        f" {risk.unchanged:,} of them {plural(risk.unchanged, 'was', 'were')} not changed."
+    )
+
+
 def _sure(risk: RiskFigures) -> str:
     """Return how many records are matched correctly more often than not, where that is known."""
     sure = risk.above_half
     if sure is None:
         return ""
-    have = f"{sure:,} of them {plural(sure, 'has', 'have')}" if sure else "none has"
+    have = f"{counted(sure, 'unique record')} {plural(sure, 'has', 'have')}" if sure else "none has"
     return f"; {have} a better than even chance"
 
 
@@ -298,11 +311,11 @@ NOT_ASSESSED = (
     "Attribute disclosure: what an intruder can learn about people without matching a record.",
     "Records that are not unique on the keys: an intruder may guess among the few that agree.",
     "Columns that are not keys, above all numbers that may be known exactly, such as incomes.",
-    "Households, firms or schools as groups, unless a household column was given.",
     "How likely an attempt is, what an intruder would gain, and the harm of a wrong match.",
     "Analyses other than the tables whose information loss is shown.",
 )
 
+NOT_GROUPED = "Households, firms or schools as groups."
 NOT_CHECKED = (
     "Columns that reveal where a key was changed: household numbers, finer areas, the order of the"
     " records."

@@ -166,7 +166,7 @@ def _new_numbers(source: Source, name: str, seed: int) -> Integers:
     held = int(ids.drop_nulls().n_unique())
     if len(np.unique(numbers[present])) < held:  # one chance in 10,000 with a million ids
         raise InputError(
-            f"Two of the {held:,} values of {name!r} drew the same number. Protect the file again."
+            f"Two of {counted(held, 'value')} of {name!r} drew the same number. Protect the file again."
         )
     return numbers
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from maskmeter.checks import check_choice, check_number, locked
 from maskmeter.data.microdata import Microdata
-from maskmeter.errors import Caution, PerturbationError, SmallMarginWarning
+from maskmeter.errors import Caution, ManyRareWarning, PerturbationError, SmallMarginWarning
 from maskmeter.loglinear import DEFAULT_MODEL, ModelName, make_model
 from maskmeter.loglinear.expectations import chance_of_uniqueness
 from maskmeter.mechanism import Factor, Mechanism
@@ -230,7 +230,7 @@ rarer_than = 100                    # people who share a record's other keys"""
             truth,
             Mechanism(data.space, (factor,), frame_kind=data.frame_kind),
             rates,
-            tuple(self._margin_cautions(margin)),
+            (*self._margin_cautions(margin), *self._reach_cautions(len(rare), len(data))),
             rare=self._rare_records(rarity, rare, len(data)),
         )
 
@@ -321,6 +321,16 @@ rarer_than = 100                    # people who share a record's other keys"""
                 " recode the key first."
             )
             yield Caution(SmallMarginWarning, text, "")
+
+    def _reach_cautions(self, rare: int, of: int) -> Iterator[Caution]:
+        """Yield the caution that most records are reached, as where the fraction is another."""
+        if 2 * rare > of:
+            text = (
+                f"rarer_than={self.rarer_than:g} reaches {rare:,} of {counted(of, 'record')}, more than"
+                f" half: {' and '.join(self.key)} is redrawn nearly everywhere. It counts people of the"
+                " population, so check the sampling fraction, and lower it."
+            )
+            yield Caution(ManyRareWarning, text, "")
 
     def _rare_records(self, rarity: Rarity, rare: Integers, of: int) -> RareRecords:
         """Return for whom the key was redrawn, and how many people are alone with their other keys."""

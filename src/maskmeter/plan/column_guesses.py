@@ -50,6 +50,7 @@ _SHORT_LABEL = 6  # words
 _LEAST_WEIGHT = 1.2  # on average: weights that are scaled to the records have about 1
 _LOW_WEIGHTS = 3  # on average: they may count no people
 _BODY_WEIGHTS = (1, 350)
+_GAPS = 0.2  # share of the records without a value that no identifier has
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def _weights(facts: ColumnFacts, *, body: bool) -> _Found:
     low, high = _BODY_WEIGHTS
     doubts: list[tuple[bool, _Found]] = [
         (
-            names_body(facts.name) or names_body(facts.label),
+            names_body(facts.name) or names_body(facts.label) or "birth" in words_in(facts.name),
             ("numbers", "it is named like a measure of the body"),
         ),
         (
@@ -226,9 +227,11 @@ def _identifies(facts: ColumnFacts, match: TopicMatch | None) -> _Found | None:
         return "personal", "named like names, addresses or contacts of people"
     if (names_identifier(facts.name) or names_household(facts.name)) and _many(facts):
         return "identifier", "named like an identifier"
-    if facts.text and facts.length > _LONG and facts.distinct > _OWN * facts.present:
-        return "personal", "free text, which may name people"
     alone = facts.own_values and not known and (not facts.numeric or facts.running)
+    long = facts.length > _LONG and facts.distinct > _OWN * facts.present
+    remarks = alone and facts.missing > _GAPS * facts.records
+    if facts.text and (long or remarks):
+        return "personal", "free text, which may name people"
     return ("identifier", "a different value in every record") if alone else None
 
 

@@ -170,11 +170,12 @@ class Task:
 
     def finished(self, release: Release, *, seed: int) -> Release:
         """Return a release with its file finished as the plan says."""
+        finish = self.finish
 
         def made() -> Release:
-            if release.provenance is None and self.finish:  # no step was made
-                return protected(self.sample, [], seed=seed, finish=self.finish)
-            return release.with_finish(self.finish)
+            if release.provenance is None and finish:  # no step was made
+                return protected(self.sample, [], seed=seed, finish=finish)
+            return release.with_finish(finish)
 
         found: Release = self.file.blame(("release",), made)
         return found

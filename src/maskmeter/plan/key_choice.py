@@ -8,6 +8,7 @@ from math import log
 
 import polars as pl
 
+from maskmeter.data.column_roles import names_weights
 from maskmeter.data.source import is_usable_name
 from maskmeter.formats.codebook import Codebook
 from maskmeter.plan.column_facts import ColumnFacts
@@ -38,6 +39,7 @@ class Proposal:
     household: str | None = None
     redrawn: str | None = None
     why_redrawn: str = ""
+    shared: bool = False  # by the members of a household: they tell the redrawn key of one another
 
     def of(self, *roles: str) -> list[ColumnGuess]:
         """Return the columns of some roles, keys in the order of their rank."""
@@ -64,7 +66,8 @@ def columns_of(frame: pl.DataFrame, codebook: Codebook) -> Proposal:
     others = (_other(one, keys, tied) for one in columns if one.name not in listed)
     guesses = (*(one.guess for one in kept), *(one.guess for one in others))
     name = None if redrawn is None else redrawn.name
-    return Proposal(guesses, weights, household, name, why)
+    shared = name is not None and household is not None and tells(frame, household, name) > _TELLING
+    return Proposal(guesses, weights, household, name, why, shared)
 
 
 def _ranked_keys(columns: Sequence[JudgedColumn]) -> list[JudgedColumn]:
@@ -138,6 +141,7 @@ def _tied(
             skipped
             or one.guess.bands
             or one.guess.role in ("identifier", "personal", "household", "weights")
+            or names_weights(one.name)
         ):
             continue
         place = one.guess.topic in (PLACE.name, INSTITUTION.name)

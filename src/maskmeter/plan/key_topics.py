@@ -227,6 +227,7 @@ _ASKED = word_set(
     " pensez combien debe piensa thermometer feeling rating spending"
 )
 _SHORT = 3  # letters
+_ENDS = ("code", "num", "no", "nr", "cd")  # of names that are written together
 _LEAST_FIT = 2.5
 _LEAST_OF_LABEL = 0.34  # share of the words of a label that must be about the topic
 _FROM_LABEL = 0.9
@@ -272,6 +273,12 @@ def _matched(words: tuple[str, ...], *, question: bool = False) -> TopicMatch | 
 
 
 def _forms(word: str) -> set[str]:
-    """Return a word, in the singular too, and without the e that stands for two dots in German."""
+    """Return a word, in the singular too, without the e of German dots and without a "code" or "no".
+
+    >>> sorted(_forms("wardno"))
+    ['ward', 'wardno']
+    """
     plain = word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
-    return {word, plain, word.removesuffix("s") if len(word) > _SHORT else word}
+    bare = next((word.removesuffix(end) for end in _ENDS if word.endswith(end)), word)
+    forms = {word, plain, word.removesuffix("s") if len(word) > _SHORT else word}
+    return forms | ({bare} if len(bare) > _SHORT else set())

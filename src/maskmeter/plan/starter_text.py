@@ -172,7 +172,7 @@ def _step(plan: StarterPlan) -> list[str]:
         lines += [
             *_commented(f"The key to redraw is {found.redrawn}: {found.why_redrawn}."),
             *_commented(_who_is_reached(plan, step)),
-            *(_commented(_split_homes(found.redrawn, found.household)) if found.household else ()),
+            *(_commented(_split_homes(found)) if found.household else ()),
             "[[step]]",
             'method = "redraw"',
             f"key = {_quoted(found.redrawn)}",
@@ -198,17 +198,26 @@ def _who_is_reached(plan: StarterPlan, step: FirstStep) -> str:
     )
 
 
-def _split_homes(key: str, household: str) -> str:
+def _split_homes(found: Proposal) -> str:
+    differ = f"Members of a household may then differ in {found.redrawn}."
+    if found.shared:
+        return f"{differ} So that nobody sees it, {found.household} is left out of the file below."
     return (
-        f"Members of a household may then differ in {key}. If the release check finds that this gives"
-        f" values away, move {household} from renumber to drop."
+        f"{differ} If the release check finds that this gives values away, move {found.household} from"
+        " renumber to drop."
     )
 
 
 def _release(plan: StarterPlan) -> list[str]:
     """Return what is done to the file as a whole: order, numbers, and columns that name people."""
-    numbered = [(one.name, one.why) for one in plan.found.of("household", "identifier")]
+    homes = [(one.name, one.why) for one in plan.found.of("household")]
+    numbered = [(one.name, one.why) for one in plan.found.of("identifier")]
     personal = [(one.name, one.why) for one in plan.found.of("personal")]
+    if plan.found.shared and plan.step is not None:
+        why = f"members of a household would show the {plan.found.redrawn} of one another"
+        personal += [(name, why) for name, _ in homes]
+    else:
+        numbered = [*homes, *numbered]
     lines = [
         "# What is done to the file as a whole.",
         "[release]",
@@ -241,8 +250,8 @@ _PARTS = """\
 # key = FIRST
 # rate = 0.20
 
-# Without candidates, maskmeter find redraws a key where few people share the others. Or let it
-# search the rates of other methods:
+# maskmeter find chooses among the steps above and the candidates. Disable them, and it searches for
+# the key and the threshold of a redraw; or let it search the rates of other methods:
 # [family]
 # key = FIRST
 # methods = ["swap", "pram"]

@@ -48,9 +48,12 @@ def reasons_of(
 
 def _checked(one: Mapping[str, str]) -> tuple[tuple[str, str], str]:
     """Return the kind and the column of an accepted finding, and the reason."""
-    if not isinstance(one, Mapping) or set(one) != _ENTRIES or not str(one["reason"]).strip():
+    if not isinstance(one, Mapping) or set(one) != _ENTRIES:
+        given = ", ".join(map(str, one)) if isinstance(one, Mapping) else shown(one)
+        raise InputError(f"An accepted finding needs `kind`, `column` and a `reason`, not {given}.")
+    if not any(letter.isalnum() for letter in str(one["reason"])):
         raise InputError(
-            f"An accepted finding needs `kind`, `column` and a `reason`, not {shown(one)}."
+            "An accepted finding needs a `reason` in words, which every report prints: it is empty."
         )
     check_choice(one["kind"], FindingKind, name="kind")
     return (one["kind"], one["column"]), one["reason"]

@@ -18,6 +18,7 @@ from maskmeter.types import Integers
 
 AGREEING = 0.9  # share of rows in which a column must agree to prove the order
 _SURE = 20.0  # log odds against rows that agree so often by chance
+_FEWEST = 30  # pairs, of which fewer may agree or not by chance
 _SHIFTS = (1, 2, 3)  # rows further on, which agree as often in a sorted file
 _OURS = ("record", "original_record")
 _OTHER_WAYS = (
@@ -63,11 +64,39 @@ def align(
     """
     if id is not None and rows is not None:
         raise InputError("Give `id` or `rows`, not both.")
+    if id is None and rows is None:
+        return align_by_order(original, released)
     if id is not None:
-        return align_by_columns(original, released, [id])
-    if rows is not None:
-        return _by_rows(len(original), len(released), rows)
-    return align_by_order(original, released)
+        found = align_by_columns(original, released, [id])
+    else:
+        found = _by_rows(len(original), len(released), rows)
+    _check_agreeing(original, released, found, without=id)
+    return found
+
+
+def _check_agreeing(
+    original: pl.DataFrame, released: pl.DataFrame, pairs: Alignment, *, without: str | None
+) -> None:
+    """Refuse pairs that agree in no column more often than chance has it: they are not the same records.
+
+    Ids may have been given to other records, and row numbers may be those of another release.
+    """
+    common = [
+        name for name in common_columns(original.columns, released.columns) if name != without
+    ]
+    columns = [_values(original, released, name) for name in common]
+    proofs = [
+        _beyond(one.one[pairs.original], one.other[pairs.released])
+        for one in columns
+        if one is not None
+    ]
+    if proofs and len(pairs) >= _FEWEST and max(proofs) < _SURE:
+        raise InputError(
+            f"The records that were paired {pairs.way} agree in none of"
+            f" {counted(len(proofs), 'common column')} more often than any two records: these are not"
+            " the ids or row numbers of the same records. Give those of this release, or the files"
+            " before ids were given anew."
+        )
 
 
 def align_by_columns(
@@ -89,7 +118,8 @@ def align_by_columns(
         for name in names:
             if name not in frame.columns:
                 raise InputError(f"The {which} file has no column {name!r}.")
-    one, other = _combined([_matched(original[name], released[name], name) for name in names])
+    found = [_matched(original[name], released[name], name) for name in names]
+    one, other = _combined([_with_missing(column) for column in found] if only_unique else found)
     if not only_unique:
         _check_ids(one, other, names)
     rows, numbers = _told_apart(one)
@@ -113,6 +143,11 @@ def _matched(one: pl.Series, other: pl.Series, name: str) -> MatchedValues:
     if found is None:
         raise InputError(f"Column {name!r} cannot be an id: it must hold text, numbers or dates.")
     return found
+
+
+def _with_missing(column: MatchedValues) -> MatchedValues:
+    """Return values among which a missing one is a value like others."""
+    return column._replace(one=column.one + 1, other=column.other + 1, size=column.size + 1)
 
 
 def _combined(columns: Sequence[MatchedValues]) -> tuple[Integers, Integers]:
@@ -250,10 +285,7 @@ def _agreement(columns: Sequence[MatchedValues | None]) -> tuple[list[float], fl
     agreeing = [one for one, share in zip(known, shares, strict=True) if share >= AGREEING]
     if not agreeing:
         return shares, 0.0
-    filled = [
-        one._replace(one=one.one + 1, other=one.other + 1, size=one.size + 1) for one in agreeing
-    ]
-    together = _combined(filled)
+    together = _combined([_with_missing(one) for one in agreeing])
     if not _tells_order(together[0]):
         return shares, 0.0
     return shares, max(_proof(*together), *(_proof(one.one, one.other) for one in agreeing))
@@ -281,6 +313,15 @@ def _proof(one: Integers, other: Integers) -> float:
         return 0.0
     agrees = float((one == other).mean())
     chance = max(_by_chance(one, other), *(_shifted(one, other, by) for by in _SHIFTS))
+    return _log_odds(agrees, chance, rows)
+
+
+def _beyond(one: Integers, other: Integers) -> float:
+    """Return the log odds of the agreement of pairs against that of records paired at random."""
+    return _log_odds(float((one == other).mean()), _by_chance(one, other), len(one))
+
+
+def _log_odds(agrees: float, chance: float, rows: int) -> float:
     chance = min(max(chance, 1 / rows), 1.0)
     if agrees <= chance:
         return 0.0

@@ -240,7 +240,10 @@ def _given_away(
             yield replace(found, note=note, mend=mend_household(column.name))
             continue
         given = _by_column(key, column, records)
-        how = {"determines": given.found > TELLING * given.changed}
+        how = {
+            "determines": given.found > TELLING * given.changed,
+            "names_records": column.names_records or column.near_unique,
+        }
         yield replace(given, mend=mend_column(release, key, column.name, **how))
         shown_by = _standing_out(key, column, records)
         yield replace(shown_by, mend=mend_column(release, key, column.name, **how, shows=True))

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from maskmeter.plurals import counted
 from maskmeter.release_check.alignment import Alignment
 from maskmeter.release_check.value_matching import MatchedValues, matched_values
 from maskmeter.types import Array, Integers
@@ -16,6 +17,9 @@ from maskmeter.types import Array, Integers
 ColumnStatus: TypeAlias = Literal["unchanged", "altered", "dropped", "added", "not compared"]
 
 _TELLING = 10  # categories from which on a rising map is no chance
+
+
+_FEW = 20  # values, which every record may have changed by chance
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,12 @@ class ColumnChange:
     before: int = 0
     after: int = 0
 
+    @property
+    def replaced(self) -> bool:
+        """Whether all values are others, as those of an identifier that was numbered anew."""
+        one_by_one = self.recoded and self.before == self.after
+        return one_by_one or self.changed >= self.before > _FEW
+
     def __str__(self) -> str:
         """Return what happened in a few words; no value is shown."""
         if self.status != "altered":
@@ -41,6 +51,8 @@ class ColumnChange:
         words = ""
         if self.recoded:
             words = f"recoded ({self.before:,} to {self.after:,} categories)"
+        if self.recoded and self.before == self.after:
+            words = f"recoded one to one ({counted(self.before, 'value')})"
         if self.changed:
             words += f"{', then ' if words else ''}{self.changed:,} changed"
         if self.suppressed:

@@ -28,20 +28,27 @@ def drop_line(column: str) -> str:
 
 
 def mend_column(
-    release: Release, key: str, column: str, *, determines: bool, shows: bool = False
+    release: Release,
+    key: str,
+    column: str,
+    *,
+    determines: bool,
+    names_records: bool,
+    shows: bool = False,
 ) -> Mend:
     """Return what mends a column that gives a key away, or `shows` which records were changed.
 
-    Within a column that `determines` the key nobody could be swapped.
+    Within a column that `determines` the key nobody could be swapped, and one that `names_records`
+    belongs to the record.
     """
     methods = _methods(release, key)
     is_key = column in release.original.space.names
     ways: list[tuple[str, str]] = []
     if not is_key:
         ways.append((f"Drop {column!r}", drop_line(column)))
-    if methods & {"swap", "redraw"} and not is_key:
+    if methods & {"swap", "redraw"} and not is_key and not names_records:
         ways.append(("let it travel with the key", f"[[step]] carry = {_listed(column)}"))
-    if "swap" in methods and not determines:
+    if "swap" in methods and not determines and not names_records:
         line = f"[[step]] within = {_listed(column)}" if is_key else ""
         first = "" if is_key else "make it a key and "
         ways.append((f"{first}swap only within {column!r}", line))
