@@ -297,4 +297,4 @@ def test_a_redraw_of_most_records_is_cautioned_about():
     people = mm.bernoulli_sample(mm.synthetic_census(size=40_000), fraction=0.1, rng=1)
     sample = mm.read(people, keys=["lad", "sex", "age"], fraction=0.1)
     with pytest.warns(ManyRareWarning, match="more than half"):
-        mm.Redraw("lad", rarer_than=1_100).apply(sample, rng=1)
+        mm.Redraw("lad", rarer_than=1_300).apply(sample, rng=1)
