@@ -298,3 +298,14 @@ def test_a_redraw_of_most_records_is_cautioned_about():
     sample = mm.read(people, keys=["lad", "sex", "age"], fraction=0.1)
     with pytest.warns(ManyRareWarning, match="more than half"):
         mm.Redraw("lad", rarer_than=1_300).apply(sample, rng=1)
+
+
+def test_a_release_of_two_redrawn_keys_is_assessed_without_either(town):
+    people = mm.bernoulli_sample(town, fraction=0.02, rng=1)
+    sample = mm.read(people, keys=["lad", "sex", "age", "ethnicity"], fraction=0.02)
+    with without_warnings(SmallMarginWarning):
+        release = mm.Redraw(("lad", "ethnicity"), rarer_than=3000).apply(sample, rng=1)
+    view = View.of(release)
+
+    for key in ("lad", "ethnicity"):
+        assert 0 < view.without(key).risk(intruder="informed").total < view.before().risk().total

@@ -108,13 +108,15 @@ class RarityShare:
         sizes = self.rarity.model.data.space.sizes
         distinct, place = np.unique(cells, axis=0, return_inverse=True)
         inside = (distinct < np.array([sizes[at] for at in self.known])).all(axis=1)
-        others = np.indices([sizes[at] for at in self.unknown]).reshape(len(self.unknown), -1).T
+        others = np.zeros((1, 0), dtype=np.int64)  # when an intruder lacks none of the keys
+        if self.unknown:
+            others = np.indices([sizes[at] for at in self.unknown]).reshape(len(self.unknown), -1).T
         found = np.ones(len(distinct))
         step = max(_AT_ONCE // len(others), 1)
         for rows in np.split(np.flatnonzero(inside), range(step, int(inside.sum()), step)):
             every = np.zeros((len(rows), len(others), len(sizes)), dtype=np.int64)
-            every[:, :, self.known] = distinct[rows][:, None, :]
-            every[:, :, self.unknown] = others
+            every[:, :, list(self.known)] = distinct[rows][:, None, :]
+            every[:, :, list(self.unknown)] = others
             people = self.rarity.people(every.reshape(-1, len(sizes)))
             people = people.reshape(len(rows), len(others))
             rare = np.where(people < self.rarity.bound, people, 0.0).sum(axis=1)
