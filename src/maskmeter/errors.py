@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from threading import RLock
 
 from maskmeter.plurals import counted, plural
 
@@ -159,12 +160,23 @@ class MaskmeterWarning(UserWarning):
     """The result was computed, but it may mislead."""
 
 
+_CATCHING = RLock()  # Python keeps its filters for all threads: one at a time may change them
+
+
 @contextmanager
 def without_warnings(kind: type[MaskmeterWarning] = MaskmeterWarning) -> Iterator[None]:
     """Silence maskmeter's own warnings where their content is reported in another way."""
-    with warnings.catch_warnings():
+    with _CATCHING, warnings.catch_warnings():
         warnings.simplefilter("ignore", kind)
         yield
+
+
+@contextmanager
+def caught_warnings(kind: type[MaskmeterWarning]) -> Iterator[list[warnings.WarningMessage]]:
+    """Yield a list that warnings go into, of which those of a kind are never left out."""
+    with _CATCHING, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", kind)
+        yield caught
 
 
 @dataclass(frozen=True)
