@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,6 +21,7 @@ from maskmeter.errors import (
     ManyCategoriesWarning,
     MatchError,
     PlanError,
+    caught_warnings,
     without_warnings,
 )
 from maskmeter.mechanism import Misclassification
@@ -32,6 +32,7 @@ from maskmeter.perturb.methods import step_of
 from maskmeter.perturb.protecting import protected
 from maskmeter.perturb.step import Step
 from maskmeter.plan.checking import check_release_check, check_tables
+from maskmeter.plan.file_keys import file_keys, reading_part
 from maskmeter.plan.reading import PlanFile
 from maskmeter.plan.recorded import recorded_space
 from maskmeter.plan.sampling import check_share, sampled, share
@@ -60,6 +61,20 @@ class Task:
     def plan(self) -> Plan:
         """The plan itself."""
         return self.file.plan
+
+    def with_plan(self, plan: Plan) -> Task:
+        """Return another plan for the same records, if it reads them in the same way.
+
+        The views of intruders, and the models behind them, are kept.
+        """
+        if reading_part(plan) != reading_part(self.plan):
+            raise PlanError("The plan reads the file in another way: read the file again.")
+        file = replace(self.file, plan=plan, lines=None, text="")
+        check_tables(file, self.sample)
+        check_release_check(file, self.sample)
+        other = replace(self, file=file)
+        other.__dict__["views"] = self.views  # a cached property, which needs no new model
+        return other
 
     @property
     def scenarios(self) -> dict[str, list[str]] | None:
@@ -328,8 +343,7 @@ def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> M
     """Return the records; refuse a key of hundreds of numbers unless the plan lists it in codes."""
     data = file.plan.data
     fraction = None if isinstance(data.fraction, Varying) else data.fraction
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ManyCategoriesWarning)
+    with caught_warnings(ManyCategoriesWarning) as caught:
         try:
             sample = read(
                 source, keys, weights=data.weights, fraction=fraction, id=data.id, **reading
@@ -351,17 +365,6 @@ def _read(file: PlanFile, source: Path, keys: Any, reading: dict[str, Any]) -> M
                 ),
             )
     return sample
-
-
-def file_keys(plan: Plan) -> list[str]:
-    """Return the keys of the file: those to be read, those known, others that steps depend on."""
-    named = [*plan.data.read, *plan.data.keys]
-    named += (key for one in plan.scenario.values() for key in one.keys)
-    steps = [*plan.step, *(step for one in plan.candidate for step in one.step)]
-    named += [key for step in steps for key in step.keys_used()]
-    if plan.family is not None:
-        named += plan.family.keys_used()
-    return list(dict.fromkeys(named)) if plan.data.keys or plan.scenario else []
 
 
 def _errors(file: PlanFile, sample: Microdata) -> Misclassification | None:

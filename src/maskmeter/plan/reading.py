@@ -74,7 +74,11 @@ def read_plan(path: str | Path) -> PlanFile:
     maskmeter.errors.PlanError: plan.toml, line 3: [data] has no entry 'fracton'; ...
     """
     path = Path(path)
-    text = _text(path)
+    return parse_plan(_text(path), path)
+
+
+def parse_plan(text: str, path: Path) -> PlanFile:
+    """Return the plan that a text holds; errors name the file at `path`, where its own paths start."""
     data = _parsed(path, text)
     lines = places(text)
     fault = first_fault(data, lines)

@@ -45,8 +45,9 @@ def starter(
     encoding: str | None = None,
     delimiter: str | None = None,
     fraction: float | None = None,
+    with_step: bool = True,
 ) -> StarterPlan:
-    """Return what a starter plan says of a file."""
+    """Return what a starter plan says of a file; choosing its first step takes a model of the keys."""
     given = Source.of(source, Dialect(encoding, delimiter))
     if not given.header.named:  # a plan would hold the values of the first record as names
         raise _first_row_refused(source.name)
@@ -58,7 +59,7 @@ def starter(
         raise _first_row_refused(source.name)
     said = {"encoding": encoding, "delimiter": delimiter}
     reading = {name: text for name, text in said.items() if text}
-    step = _first_step(source, found, reading, fraction)
+    step = _first_step(source, found, reading, fraction) if with_step else None
     coded = suggested_lines(frame, given.codebook, [key.name for key in found.of("key")])
     unnamed = sum(not is_usable_name(name) for name in given.names)
     return StarterPlan(

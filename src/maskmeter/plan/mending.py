@@ -1,0 +1,102 @@
+"""Lines of a plan that mend a finding of the release check, put into a plan."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from maskmeter.errors import PlanError
+from maskmeter.perturb.entries import StepEntries, names_of
+from maskmeter.plan.schema import AcceptedFinding, Plan
+from maskmeter.release_check.finding import FindingKind
+
+_LINE = re.compile(r"(\[\[?\w+\]\]?) (\w+ = .+)", re.DOTALL)
+
+
+def mended(plan: Plan, line: str, *, key: str = "") -> Plan:
+    """Return a plan with a line that mends a finding; `key` is the key that the finding is about.
+
+    What a list has already stays in it.
+
+    >>> plan = mended(mended(Plan(), "[release] shuffle = true"), '[release] drop = ["ward"]')
+    >>> plan.release
+    ReleasePlan(shuffle=True, drop=['ward'], renumber=[])
+    """
+    place, name, value = _parsed(line)
+    if place == "[release]":
+        return _finished(plan, name, value)
+    if place == "[[step]]" and name in ("carry", "within"):
+        return _stepped(plan, name, value, key)
+    raise PlanError(
+        f"This line cannot be put into the plan by itself: {line}. Write it into the plan file with"
+        " the categories or the reason that it needs."
+    )
+
+
+def with_accepted(plan: Plan, kind: FindingKind, column: str, *, reason: str) -> Plan:
+    """Return a plan that accepts a finding of the release check, and says why.
+
+    >>> with_accepted(Plan(), "date", "born", reason="only the year is kept").check.accept[0].reason
+    'only the year is kept'
+    """
+    if not reason.strip():
+        raise PlanError("Give the reason for which the finding is accepted: the report shows it.")
+    others = [one for one in plan.check.accept if (one.kind, one.column) != (kind, column)]
+    accept = [*others, AcceptedFinding(kind, column, reason.strip())]
+    check = msgspec.structs.replace(plan.check, accept=accept)
+    return msgspec.structs.replace(plan, check=check)
+
+
+def _parsed(line: str) -> tuple[str, str, Any]:
+    """Return the table that a line belongs to, its entry and the value."""
+    found = _LINE.fullmatch(line.strip())
+    try:
+        entries = tomllib.loads(found[2]) if found else {}
+    except tomllib.TOMLDecodeError:
+        entries = {}
+    if found is None or not entries:
+        raise PlanError("A line that mends a finding looks like [release] shuffle = true.")
+    ((name, value),) = entries.items()
+    return found[1], name, value
+
+
+def _finished(plan: Plan, name: str, value: Any) -> Plan:
+    release, steps = plan.release, plan.step
+    if name == "shuffle":
+        release = msgspec.structs.replace(release, shuffle=bool(value))
+    else:
+        release = msgspec.structs.replace(release, **{name: _joined(getattr(release, name), value)})
+    if name == "drop":  # it is not there any more to be renumbered or to travel with a key
+        left = [one for one in release.renumber if one not in value]
+        release = msgspec.structs.replace(release, renumber=left)
+        steps = [_without(step, value) for step in steps]
+    return msgspec.structs.replace(plan, release=release, step=steps)
+
+
+def _without(step: StepEntries, columns: Sequence[str]) -> StepEntries:
+    carried = getattr(step, "carry", [])
+    if not set(carried) & set(columns):
+        return step
+    return msgspec.structs.replace(step, carry=[one for one in carried if one not in columns])
+
+
+def _stepped(plan: Plan, name: str, value: Any, key: str) -> Plan:
+    """Return a plan whose steps for a key have more columns in one of their lists."""
+    fitting = [
+        key in names_of(getattr(one, "key", None)) and hasattr(one, name) for one in plan.step
+    ]
+    if not any(fitting):
+        raise PlanError(f"No step of the plan changes {key!r} and has {name!r}.")
+    steps = [
+        msgspec.structs.replace(one, **{name: _joined(getattr(one, name), value)}) if on else one
+        for one, on in zip(plan.step, fitting, strict=True)
+    ]
+    return msgspec.structs.replace(plan, step=steps)
+
+
+def _joined(held: Sequence[str], more: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*held, *more]))
