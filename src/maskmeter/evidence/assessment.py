@@ -204,10 +204,10 @@ def assessment_of(
         few = condensed(release)  # its keys are all that tables of keys need
         seen = {name: view.with_release(few) for name, view in seen.items()}
     intruder = INFORMED if target is None else target.intruder
+    told = progress or (lambda *_: None)
     found = []
     for number, (name, view) in enumerate(seen.items(), start=1):
-        if progress is not None:
-            progress(f"Measuring the risk: {name}", number, len(seen))
+        told(f"Measuring the risk: {name}", number, len(seen))
         found.append(
             scenario_risk(
                 name,
@@ -216,21 +216,23 @@ def assessment_of(
                 intruder=intruder,
                 drop_one=drop_one,
                 households=households,
+                progress=told,
             )
         )
-    if progress is not None:
-        progress("Measuring the loss", 0, 0)
+    told("Measuring the loss", 0, 0)
     several = release.protected and len(release.original.space.names) > 1
     return Assessment(
         release,
         tuple(found),
-        _tables(release, few, loss) if release.protected else (),
+        _tables(release, few, loss, told) if release.protected else (),
         measure,
         information_loss(few) if several else None,
         target,
         household,
         named_tables(loss),
-        check=checked_release(release, household=household, accept=accept, earlier=earlier),
+        check=checked_release(
+            release, household=household, accept=accept, earlier=earlier, progress=told
+        ),
     )
 
 
@@ -240,6 +242,7 @@ def checked_release(
     household: str | None,
     accept: Iterable[Mapping[str, str]] = (),
     earlier: Iterable[Any] = (),
+    progress: Progress | None = None,
 ) -> ReleaseCheck | None:
     """Return the release check; None where the records stay in an engine.
 
@@ -248,7 +251,7 @@ def checked_release(
     if release.released.times is not None:
         return None
     kept = household if household in release.released.written_names else None
-    return check_release(release, household=kept, accept=accept, earlier=earlier)
+    return check_release(release, household=kept, accept=accept, earlier=earlier, progress=progress)
 
 
 def _check_households(households: object, household: str | None) -> None:
@@ -264,7 +267,7 @@ def _check_households(households: object, household: str | None) -> None:
         raise InputError("`households` needs the column of the file that names them: household=...")
 
 
-def _tables(release: Release, few: Release, loss: Tables) -> tuple[Loss, ...]:
+def _tables(release: Release, few: Release, loss: Tables, progress: Progress) -> tuple[Loss, ...]:
     """Return the loss of the tables that are named, and of the strongest ones of each changed key.
 
     The counts of a release, `few` rows, are enough for tables of keys.
@@ -272,7 +275,9 @@ def _tables(release: Release, few: Release, loss: Tables) -> tuple[Loss, ...]:
     keys = altered_keys(release.original, [release])
     pairs = loss_tables(loss, release.original, keys, carried=carried_columns([release]))
     counted = set(release.original.space.names)
-    return tuple(
-        information_loss(few if {rows, columns} <= counted else release, rows=rows, columns=columns)
-        for rows, columns in pairs
-    )
+    found = []
+    for number, (rows, columns) in enumerate(pairs):
+        progress(f"Measuring the loss: {rows} x {columns}", number, len(pairs))
+        held = few if {rows, columns} <= counted else release
+        found.append(information_loss(held, rows=rows, columns=columns))
+    return tuple(found)

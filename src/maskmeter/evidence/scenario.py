@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from maskmeter.checks import Progress
 from maskmeter.data.households import HouseholdTable
 from maskmeter.errors import Caution
 from maskmeter.risk import HouseholdRisk, Risk
@@ -109,6 +110,7 @@ def scenario_risk(
     intruder: Intruder,
     drop_one: bool,
     households: HouseholdTable | None = None,
+    progress: Progress = lambda *_: None,
 ) -> ScenarioRisk:
     """Return the risk before and after protection, then the risk without each key.
 
@@ -116,7 +118,8 @@ def scenario_risk(
     """
     bare = view.before()
     after, before = {}, {}
-    for one in (INFORMED, EXACT_MATCH):  # the first brings the second with it
+    for number, one in enumerate((INFORMED, EXACT_MATCH)):  # the first brings the second with it
+        progress(f"Measuring the risk: {name}", number, 2)
         after[one] = view.risk(intruder=one, household=household)
         if view.release.protected:
             before[one] = bare.risk(intruder=one)
@@ -128,7 +131,10 @@ def scenario_risk(
         known = before[intruder].total if before else None
         whole = KeySubset.of(view, after[intruder], without_error=known, intruder=intruder)
         keys = view.keys if len(view.keys) > 1 else ()
-        rest = [KeySubset.without(view, key, intruder=intruder) for key in keys]
+        rest = []
+        for number, key in enumerate(keys):
+            progress(f"Measuring the risk without {key}", number, len(keys))
+            rest.append(KeySubset.without(view, key, intruder=intruder))
         without = KeyCurve((whole, *rest), frame_kind=view.release.frame_kind)
     return ScenarioRisk(
         name,

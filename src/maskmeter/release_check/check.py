@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from maskmeter import chart
-from maskmeter.checks import check_choice, shown
+from maskmeter.checks import Progress, check_choice, check_progress, shown
 from maskmeter.data.frames import FrameKind, as_kind, decode_small
 from maskmeter.display import InWords
 from maskmeter.errors import ColumnNotFoundError, InputError
@@ -138,6 +138,7 @@ def check_release(
     household: str | None = None,
     accept: Iterable[Mapping[str, str]] = (),
     earlier: Iterable[Any] = (),
+    progress: Progress | None = None,
 ) -> ReleaseCheck:
     """Return what the released file gives away: by its order, its columns and its households.
 
@@ -157,6 +158,8 @@ def check_release(
     earlier
         Releases of the same file that were made before: paths or data frames. What another draw left
         unchanged is the value that this one changed.
+    progress
+        Called with each key that is looked at.
 
     >>> import maskmeter as mm
     >>> people = mm.synthetic_census(size=5_000).sort("lad")
@@ -170,17 +173,18 @@ def check_release(
             " is released as it is: mm.Release.unchanged(sample)."
         )
     release.released.check_held("A release check")
+    check_progress(progress)
     accept, earlier = tuple(accept), tuple(earlier)
     frame = _written(release)
     columns = tuple(filter(None, map(kept_column, frame.iter_columns())))
     names = set(frame.columns)
     if household is not None and household not in names:
         raise ColumnNotFoundError(household, tuple(sorted(names)), named=True, listed=True)
-    found = [
-        finding
-        for key in release.altered_keys
-        for finding in _given_away(release, key, columns, household)
-    ]
+    found: list[ReleaseFinding] = []
+    for number, key in enumerate(release.altered_keys):
+        if progress is not None:
+            progress(f"Checking the release: {key}", number, len(release.altered_keys))
+        found += _given_away(release, key, columns, household)
     found += _from_earlier(release, frame, earlier)
     found += identifying_columns(columns, release)
     found += unread_columns(frame, columns)

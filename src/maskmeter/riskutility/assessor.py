@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -38,6 +38,7 @@ class Trial:
     risks: dict[Intruder, dict[str, Risk]]
     loss: float
     worst: float  # the loss by its worst measure, whichever is asked for
+    losses: Mapping[tuple[str, str], Loss] = field(default_factory=dict, repr=False)  # by table
 
     def risk(self, intruder: Intruder) -> Risk:
         """Return the risk from an intruder in the scenario with the most of it."""
@@ -175,9 +176,19 @@ class Assessor:
             intruder: {name: view.risk(intruder=intruder) for name, view in seen.items()}
             for intruder in (INFORMED, EXACT_MATCH)  # the first brings the second with it
         }
-        found = [information_loss(release, rows=rows, columns=cols) for rows, cols in self.tables]
-        loss = float(np.mean([distance(one, self.measure) for one in found]))
-        return Trial(release, risks, loss, float(np.mean([one.worst for one in found])))
+        return self.measured(Trial(release, risks, 0.0, 0.0))
+
+    def measured(self, trial: Trial) -> Trial:
+        """Return a trial with its loss on these tables; those it has been measured on are not again."""
+        losses = dict(trial.losses)
+        for pair in self.tables:
+            if pair not in losses:
+                rows, columns = pair
+                losses[pair] = information_loss(trial.release, rows=rows, columns=columns)
+        own = [losses[pair] for pair in self.tables]
+        loss = float(np.mean([distance(one, self.measure) for one in own]))
+        worst = float(np.mean([one.worst for one in own]))
+        return replace(trial, loss=loss, worst=worst, losses=losses)
 
     def _made(self, steps: Steps | None, seed: int) -> Release:
         if steps is None:

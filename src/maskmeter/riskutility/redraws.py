@@ -10,6 +10,7 @@ from math import floor, log10
 
 import numpy as np
 
+from maskmeter.checks import Progress
 from maskmeter.data.microdata import Microdata
 from maskmeter.perturb import Redraw, Release
 from maskmeter.perturb.rarity import Rarity
@@ -79,7 +80,9 @@ def round_between(low: float, high: float) -> float:
     return high
 
 
-def keys_to_redraw(sample: Microdata, views: Mapping[str, View]) -> Iterator[RedrawnKeys]:
+def keys_to_redraw(
+    sample: Microdata, views: Mapping[str, View], progress: Progress = lambda *_: None
+) -> Iterator[RedrawnKeys]:
     """Yield the key with the largest fall of the expected matches, then the best block of it and one more.
 
     The fall is that from A, the sum of 1/F over the sample uniques of the file as it is, to B, the
@@ -89,12 +92,19 @@ def keys_to_redraw(sample: Microdata, views: Mapping[str, View]) -> Iterator[Red
     names = tuple(name for name in sample.space.names if name in known)
     if len(names) < 2:
         return
-    first = _best(sample, views, names, ((name,) for name in names))
+    first = _best(sample, views, names, _announced(((name,) for name in names), progress))
     yield first
     if len(names) > 2:
         others = [name for name in names if name not in first.keys]
         blocks = (tuple(n for n in names if n in (*first.keys, name)) for name in others)
-        yield _best(sample, views, names, blocks, first=first.keys[0])
+        yield _best(sample, views, names, _announced(blocks, progress), first=first.keys[0])
+
+
+def _announced(blocks: Iterable[tuple[str, ...]], progress: Progress) -> Iterator[tuple[str, ...]]:
+    """Yield keys, and tell each time which ones are looked at."""
+    for keys in blocks:
+        progress(f"Choosing the key to redraw: {' x '.join(keys)}", 0, 0)
+        yield keys
 
 
 def _best(

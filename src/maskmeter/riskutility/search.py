@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from maskmeter.checks import Progress
 from maskmeter.errors import PerturbationError
 from maskmeter.perturb import Release
 from maskmeter.risk.target import Target
+from maskmeter.risk.view import View
 from maskmeter.riskutility.assessor import Assessor, Point, Steps, Trial, release_cautions
 from maskmeter.riskutility.choice import FoundRelease
 from maskmeter.riskutility.comparison import map_of
@@ -89,7 +90,7 @@ class _Search:
 
     def search(self, family: Family, target: Target) -> None:
         """Search the rates of a family, without the steps that may come first and after each."""
-        risk, sample = self.risk_before, self.assessor.sample
+        risk, sample = self.unprotected, self.assessor.sample
         for label, curve in family.curves(sample, risk).items():
             self.lowest_rate(label, curve, target)
         for before, steps in family.first:
@@ -99,14 +100,15 @@ class _Search:
                 self.lowest_rate(f"{before}, {label}", curve, target)
 
     @cached_property
-    def risk_before(self) -> NDArray[np.float64]:
+    def unprotected(self) -> NDArray[np.float64]:
         """Risk of every record before protection."""
-        return _risk_before(self.assessor)
+        self.progress("Measuring the risk before protection", 0, 0)
+        return risk_before(self.assessor.views.values())
 
     @cached_property
     def redrawn(self) -> tuple[RedrawnKeys, ...]:
         """The key that is redrawn, and the block of two keys that is when it will not do."""
-        return tuple(keys_to_redraw(self.assessor.sample, self.assessor.views))
+        return tuple(keys_to_redraw(self.assessor.sample, self.assessor.views, self.progress))
 
     def search_redraws(self, target: Target) -> None:
         """Search the bounds of rare records: for one key, then for two if one cannot reach the target."""
@@ -240,6 +242,7 @@ class _Search:
             if self.target.max_record is not None
             else 0.0,
             redrawn=any(one.redrawn is not None for one in every),
+            trials={one.point.label: one.trial for one in every},
         )
 
     def layers(self) -> tuple[Layer, ...]:
@@ -269,7 +272,7 @@ def _achieved(release: Release) -> float:
     return sum(one.achieved * one.records for one in done) / sum(one.records for one in done)
 
 
-def _risk_before(assessor: Assessor) -> NDArray[np.float64]:
+def risk_before(views: Iterable[View]) -> NDArray[np.float64]:
     """Return the risk of every record before protection, 0 where it is not known."""
-    risks = [view.before().risk().by_record for view in assessor.views.values()]
+    risks = [view.before().risk().by_record for view in views]
     return np.asarray(np.nan_to_num(risks).max(axis=0))
