@@ -91,7 +91,13 @@ def run_assess(
         raise PlanError("The plan has no [[step]], so there is no matrix to write: add a step.")
     seed = _seed(made)
     progress(STEPS[1], 1, len(STEPS))
-    release = _protected(task, seed, made)
+    found = assess_task(task, _protected(task, seed, made), seed=seed, progress=progress)
+    progress(STEPS[4], 4, len(STEPS))
+    return write_pack(found, folder, settings, plan=written_out(task), made=made)
+
+
+def assess_task(task: Task, release: Release, *, seed: int, progress: Progress) -> Assessment:
+    """Return the assessment of a plan's release, beside the map of its candidates if it has any."""
     options = None
     if task.candidates:
         task.sample.check_held("Comparing candidates")
@@ -99,9 +105,7 @@ def run_assess(
         own = {OWN_STEPS: release} if task.steps else {}
         options = _compared(task, own, seed, progress)
     found = _assessed(task, release, progress, options)
-    found = replace(found, options=options, chosen=OWN_STEPS if options and task.steps else "")
-    progress(STEPS[4], 4, len(STEPS))
-    return write_pack(found, folder, settings, plan=written_out(task), made=made)
+    return replace(found, options=options, chosen=OWN_STEPS if options and task.steps else "")
 
 
 def _protected(task: Task, seed: int, made: ProvenanceFile | None) -> Release:
@@ -176,6 +180,22 @@ def run_find(
     task: Task, folder: Path, settings: Settings, *, progress: Progress, seed: int | None = None
 ) -> tuple[FoundRelease, Pack]:
     """Return the release with the least loss that meets the plan's target, and its pack."""
+    drawn = seed_of(seed)
+    found = search_task(task, seed=drawn, progress=progress)
+    release = task.finished(found.release, seed=drawn)
+    chosen = replace(
+        _assessed(task, release, progress, found.tried),
+        options=found.tried,
+        chosen=found.label,
+        choice=found.summary().split("\n")[0],
+    )
+    progress(STEPS[4], 4, len(STEPS))
+    steps = () if found.release.provenance is None else found.release.provenance.steps
+    return found, write_pack(chosen, folder, settings, plan=written_out(task, steps))
+
+
+def search_task(task: Task, *, seed: int, progress: Progress) -> FoundRelease:
+    """Return the release with the least loss that meets the plan's target, and all that were tried."""
     task.sample.check_held("Finding a release")
     target, family = task.target, task.family
     candidates = {**({OWN_STEPS: task.steps} if task.steps else {}), **task.candidates}
@@ -189,26 +209,15 @@ def run_find(
     if family is not None and task.candidates:
         raise PlanError("The plan has both a [family] and [[candidate]]s: remove one of them.")
     progress(STEPS[2], 2, len(STEPS))
-    drawn = seed_of(seed)
     changed = family.altered_keys if family else altered_keys(task.sample, candidates.values())
-    found = found_release(
-        _assessor(task, changed, candidates.values()),
+    return found_release(
+        assessor_of(task, changed, candidates.values()),
         target,
         family=family,
         candidates=candidates or None,
-        seed=drawn,
+        seed=seed,
         progress=progress,
     )
-    release = task.finished(found.release, seed=drawn)
-    chosen = replace(
-        _assessed(task, release, progress, found.tried),
-        options=found.tried,
-        chosen=found.label,
-        choice=found.summary().split("\n")[0],
-    )
-    progress(STEPS[4], 4, len(STEPS))
-    steps = () if found.release.provenance is None else found.release.provenance.steps
-    return found, write_pack(chosen, folder, settings, plan=written_out(task, steps))
 
 
 def written_out(task: Task, steps: Sequence[Step] | None = None) -> Plan:
@@ -278,9 +287,10 @@ def _assessed(
     )
 
 
-def _assessor(
+def assessor_of(
     task: Task, changed: Sequence[str], candidates: Iterable[Steps | Release]
 ) -> Assessor:
+    """Return what measures the candidates of a plan; `changed` are the keys that some of them alter."""
     return Assessor.of(
         task.sample,
         task.views,
@@ -300,7 +310,7 @@ def _compared(
     changed = altered_keys(task.sample, every)
     target = task.target
     return candidate_map(
-        _assessor(task, changed, every),
+        assessor_of(task, changed, every),
         candidates,
         [seed],
         intruder=INFORMED if target is None else target.intruder,

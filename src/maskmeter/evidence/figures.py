@@ -84,7 +84,7 @@ def figures(found: Findings) -> Figures:
         verdict="",
         records=len(data),
         keys=key_figures(data),
-        sampling=_sampling(data),
+        sampling=sampling_figures(data),
         population_known=found.exact,
         headline=found.worst.name,
         scenarios=tuple(_scenario(one, found) for one in found.scenarios),
@@ -244,7 +244,8 @@ def _map(found: Findings) -> MapFigures | None:
     return map_figures(found.options, found.target, uniques)
 
 
-def _sampling(data: Microdata) -> SamplingFigures:
+def sampling_figures(data: Microdata) -> SamplingFigures:
+    """Return how the records of a file were sampled."""
     varying = isinstance(data.fraction, By)
     return SamplingFigures(
         fraction=None if varying else data.fraction,  # type: ignore[arg-type]
