@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import log1p
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -78,6 +78,32 @@ def ranked(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str) ->
     )
     points = base.mark_point(color=INK, filled=True, size=18, opacity=1)
     drawn = base.mark_area(color=INK, opacity=0.2, line={"color": INK}) + points
+    return titled(drawn, title, subtitle, height=240)
+
+
+def falling(
+    frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str, line: float | None = None
+) -> Chart:
+    """Return `risk` against `rank` as steps from the most to the least, with a line at a level.
+
+    Wide marks that nobody sees carry the `label` of each step, for pages on which it is clicked.
+    """
+    import altair as alt
+
+    base = alt.Chart(frame).encode(
+        x=alt.X("rank:Q", title=x, scale=alt.Scale(nice=False), axis=alt.Axis(format=",d")),
+        y=alt.Y("risk:Q", title=y, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5)),
+        tooltip=[
+            alt.Tooltip("rank:Q", title=tip(x), format=","),
+            alt.Tooltip("risk:Q", title=tip(y), format=".3g"),
+        ],
+    )
+    shape: Any = {"color": INK}
+    drawn: Any = base.mark_area(color=INK, opacity=0.2, line=shape, interpolate="step-after")
+    drawn += base.mark_point(opacity=0, size=200, filled=True)
+    if line is not None:
+        rule = alt.Chart(frame).transform_aggregate(n="count()")
+        drawn += rule.mark_rule(color=SOFT, strokeDash=[4, 4]).encode(y=alt.datum(line))
     return titled(drawn, title, subtitle, height=240)
 
 
