@@ -1,0 +1,108 @@
+"""Changes of a plan that the page makes: each takes a plan and returns another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from maskmeter.app.results import OpenedFile
+from maskmeter.perturb.entries import StepEntries
+from maskmeter.plan import Plan
+from maskmeter.plan.schema import Scenario, TargetPlan
+
+
+def with_keys(plan: Plan, keys: Sequence[str], file: OpenedFile) -> Plan:
+    """Return a plan with these keys; records without a value are counted as a category of their own.
+
+    A key of numbers that the starter plan has bands for is put into these.
+    """
+    data, listed = plan.data, list(dict.fromkeys(keys))
+    bands = {name: bounds for name, bounds in data.bands.items() if name in listed}
+    for name in listed:
+        column = file.column(name)
+        if column is not None and column.bands and name not in data.keys:
+            bands.setdefault(name, list(column.bands))
+    coded = {name: codes for name, codes in data.missing_codes.items() if name in listed}
+    codes = [name for name in data.codes if name in listed]
+    settings = {"bands": bands, "missing_codes": coded, "codes": codes, "missing": "category"}
+    return _with_data(plan, keys=listed, **settings)
+
+
+def with_bands(plan: Plan, column: str, bounds: Sequence[float]) -> Plan:
+    """Return a plan that puts a key of numbers into bands; no bounds take the bands away."""
+    bands = {name: held for name, held in plan.data.bands.items() if name != column}
+    if bounds:
+        bands[column] = list(bounds)
+    codes = [name for name in plan.data.codes if name != column]
+    return _with_data(plan, bands=bands, codes=codes)
+
+
+def as_codes(plan: Plan, column: str) -> Plan:
+    """Return a plan that takes the many numbers of a key for codes."""
+    return _with_data(
+        with_bands(plan, column, []), codes=list(dict.fromkeys([*plan.data.codes, column]))
+    )
+
+
+def with_fraction(plan: Plan, fraction: float | None) -> Plan:
+    """Return a plan whose file holds this share of the population; None leaves it open."""
+    return _with_data(plan, fraction=fraction, weights=None)
+
+
+def with_weights(plan: Plan, column: str | None) -> Plan:
+    """Return a plan with a column of survey weights in place of a fraction; None leaves it open."""
+    return _with_data(plan, weights=column, fraction=None)
+
+
+def with_population(plan: Plan, path: str) -> Plan:
+    """Return a plan with a file of the whole population; an empty path takes it away.
+
+    It tells the sampling fraction as well, unless one is given later.
+    """
+    if not path:
+        return _with_data(plan, population=None)
+    return _with_data(plan, population=path, fraction=None, weights=None)
+
+
+def with_household(plan: Plan, column: str | None) -> Plan:
+    """Return a plan with a column of household numbers, or none."""
+    return _with_data(plan, household=column)
+
+
+def with_scenarios(plan: Plan, scenarios: dict[str, Sequence[str]]) -> Plan:
+    """Return a plan with sets of keys that other intruders know, by the names of their scenarios."""
+    named = {name: Scenario(list(keys)) for name, keys in scenarios.items()}
+    return msgspec.structs.replace(plan, scenario=named)
+
+
+def with_steps(plan: Plan, steps: Sequence[StepEntries]) -> Plan:
+    """Return a plan with these steps."""
+    return msgspec.structs.replace(plan, step=list(steps))
+
+
+def without_steps(plan: Plan) -> Plan:
+    """Return a plan that leaves the values of the file as they are, and compares nothing."""
+    return msgspec.structs.replace(plan, step=[], candidate=[], family=None)
+
+
+def with_target(plan: Plan, target: TargetPlan | None) -> Plan:
+    """Return a plan with a target of risk, or none."""
+    return msgspec.structs.replace(plan, target=target)
+
+
+def with_tables(plan: Plan, tables: Sequence[tuple[str, str]]) -> Plan:
+    """Return a plan with the two-way tables that analysts need."""
+    loss = msgspec.structs.replace(plan.loss, tables=list(tables))
+    return msgspec.structs.replace(plan, loss=loss)
+
+
+def with_title(plan: Plan, title: str) -> Plan:
+    """Return a plan whose reports have a title."""
+    report = msgspec.structs.replace(plan.report, title=title or None)
+    return msgspec.structs.replace(plan, report=report)
+
+
+def _with_data(plan: Plan, **entries: Any) -> Plan:
+    return msgspec.structs.replace(plan, data=msgspec.structs.replace(plan.data, **entries))

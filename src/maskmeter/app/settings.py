@@ -1,0 +1,126 @@
+"""What the sliders of the page are set to, as steps of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from maskmeter.errors import InputError
+from maskmeter.perturb.entries import StepEntries, as_entry
+from maskmeter.perturb.pram import PramEntries
+from maskmeter.perturb.recode import RecodeEntries
+from maskmeter.perturb.redraw import RedrawEntries
+from maskmeter.perturb.subsample import SubsampleEntries
+from maskmeter.perturb.swap import SwapEntries
+from maskmeter.plan import Task
+from maskmeter.plurals import counted
+from maskmeter.riskutility.family import Family
+from maskmeter.riskutility.search import risk_before
+
+Method: TypeAlias = Literal["redraw", "swap", "pram", "recode", "subsample"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to protect the file: a method, and what its sliders say; what it has no use for is left.
+
+    `rate` is the share of records to change (swap, pram) or to leave out (subsample); `rarer_than`
+    is for redraws, of which `share` take part; `groups`, `bands` and `top` are for recodes.
+    `aimed_at` is another key: records in its categories of higher risk are changed first. `key` may
+    name several keys that move together. `first` are steps that come before.
+    """
+
+    method: Method
+    key: tuple[str, ...] = ()
+    rate: float = 0.1
+    rarer_than: float = 100.0
+    share: float = 1.0
+    aimed_at: str = ""
+    within: tuple[str, ...] = ()
+    carry: tuple[str, ...] = ()
+    bands: tuple[float, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    top: float | None = None
+    first: tuple[StepEntries, ...] = ()
+
+
+def describe(setting: Setting) -> str:
+    """Return what a setting does in a few words, as a label on the map.
+
+    >>> describe(Setting("swap", ("lad",), rate=0.2, aimed_at="ethnicity"))
+    'swap lad 20% aimed at ethnicity'
+    """
+    keys = " x ".join(setting.key)
+    rate = f"{setting.rate:.1%}".replace(".0%", "%")
+    recoded = f"in {counted(len(setting.bands), 'band')}" if setting.bands else ""
+    if setting.groups:
+        recoded = f"in {counted(len(setting.groups), 'group')}"
+    elif setting.top is not None:
+        recoded = f"topped at {setting.top:g}"
+    share = "" if setting.share == 1 else f", {setting.share:.0%} of them"
+    words = {
+        "redraw": f"redraw {keys} < {setting.rarer_than:g}{share}",
+        "swap": f"swap {keys} {rate}",
+        "pram": f"PRAM {keys} {rate}",
+        "recode": f"recode {keys} {recoded}",
+        "subsample": f"leave out {rate}",
+    }[setting.method]
+    aimed = f" aimed at {setting.aimed_at}" if setting.aimed_at else ""
+    within = f" within {', '.join(setting.within)}" if setting.within else ""
+    carry = f" with {', '.join(setting.carry)}" if setting.carry else ""
+    first = f"{counted(len(setting.first), 'step')}, then " if setting.first else ""
+    return f"{first}{words}{aimed}{within}{carry}"
+
+
+def steps_of_setting(setting: Setting, task: Task) -> tuple[StepEntries, ...]:
+    """Return a setting as steps of a plan; one that is aimed needs the risks before protection."""
+    if setting.method != "subsample" and not setting.key:
+        raise InputError("Choose the key to change.")
+    if setting.aimed_at:
+        return (*setting.first, _aimed(setting, task))
+    key: Any = as_entry(setting.key) if setting.key else ""
+    within, carry = list(setting.within), list(setting.carry)
+    if setting.method == "redraw":
+        made: StepEntries = RedrawEntries(key, setting.rarer_than, share=setting.share, carry=carry)
+    elif setting.method == "swap":
+        made = SwapEntries(key, setting.rate, within=within, carry=carry)
+    elif setting.method == "pram":
+        made = PramEntries(key, stay=_rest(setting.rate))
+    elif setting.method == "subsample":
+        made = SubsampleEntries(_rest(setting.rate))
+    else:
+        made = _recode(setting)
+    return (*setting.first, made)
+
+
+def _recode(setting: Setting) -> StepEntries:
+    if len(setting.key) != 1:
+        raise InputError("A recode takes one key.")
+    groups = {name: list(some) for name, some in setting.groups.items()}
+    return RecodeEntries(
+        setting.key[0], groups=groups or None, bands=list(setting.bands) or None, top=setting.top
+    )
+
+
+def _aimed(setting: Setting, task: Task) -> StepEntries:
+    """Return a step whose rate differs between the categories of another key, as a family has it."""
+    if setting.method not in ("swap", "pram") or len(setting.key) != 1:
+        raise InputError("Only a swap or PRAM of one key can be aimed at another key.")
+    if setting.first:
+        raise InputError("A step that is aimed at a key comes first: remove the steps before it.")
+    method: Iterable[str] = (setting.method,)
+    family = Family(setting.key[0], tuple(method), target=setting.aimed_at, within=setting.within)
+    risk = risk_before(task.views.values())
+    curve = family.curves(task.sample, risk)[f"targeted {setting.method}"]
+    (step,) = curve(setting.rate)
+    made = msgspec.structs.replace(step.to_plan(), label=None)
+    if setting.carry:
+        made = msgspec.structs.replace(made, carry=list(setting.carry))
+    return made
+
+
+def _rest(rate: float) -> float:
+    return round(1 - rate, 10)  # 0.8, not 0.7999999999999999

@@ -1,0 +1,251 @@
+"""Figures of the workbench are those of the command, come quickly, and can be stopped."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import threading
+import time
+from contextlib import chdir
+
+import pytest
+
+import maskmeter as mm
+from command import run
+from maskmeter.app import changes
+from maskmeter.app.settings import Setting
+from maskmeter.app.work import Cancelled, Work
+from maskmeter.app.workbench import Workbench
+from maskmeter.errors import without_warnings
+from maskmeter.evidence.schema import encoded
+from maskmeter.plan.schema import TargetPlan
+from maskmeter.risk.curve import RiskCurve
+from workbenches import KEYS, SEED, opened, write_survey
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("start")
+    write_survey(folder)
+    return folder
+
+
+def printed(*arguments, folder):
+    """Return the figures that `assess --json` prints, without those of the draw."""
+    done = run("assess", *arguments, "--json", "--internal", folder=folder, drawn=SEED)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_risk_now_is_that_of_assess_to_the_last_digit(root, tmp_path):
+    bench = opened(root)
+    found = bench.risk_now(Work())
+    by = ["--plan", bench.save_plan("bare")]
+
+    told = printed("survey.csv", *by, "--out", tmp_path / "out", folder=root)
+    assert json.loads(encoded(found.figures)) == told
+    assert bench.risk_ready is found
+
+
+def test_the_saved_pack_is_that_of_the_command_for_its_provenance(root, tmp_path):
+    bench = opened(root)
+    bench.apply(lambda plan: changes.with_target(plan, TargetPlan(max_share=0.1)))
+    point = bench.try_setting(Setting("swap", ("lad",), rate=0.2, carry=("town",))).point
+    bench.choose("swap lad 20% with town")
+    found = bench.assess(Work())
+    pack = bench.save_pack("pack")
+    made = next(path for path in pack.files if path.name == "provenance.json")
+    again = printed("survey.csv", "--from", made, "--out", tmp_path / "again", folder=root)
+    names = [path.relative_to(pack.folder) for path in pack.files]
+
+    assert json.loads(encoded(found.figures)) == json.loads(encoded(pack.figures)) == again
+    assert found.figures.worst.risks.informed.total == pytest.approx(point.informed, rel=1e-12)
+    upper = pytest.approx(point.informed_upper, rel=1e-12)
+    assert found.figures.worst.risks.informed.interval[1] == upper
+    assert found.figures.mean_loss == pytest.approx(point.loss)
+    same = {"protected.csv", "assessment.json", "risk_by_record.parquet", "public.html"}
+    for name in (one for one in names if one.name in same):
+        assert (pack.folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    with pytest.raises(mm.errors.FileError, match="not empty"):
+        bench.save_pack("pack")
+
+
+def test_the_map_is_that_of_compare_with_the_same_candidates(root):
+    bench = opened(root)
+    bench.try_setting(Setting("swap", ("lad",), rate=0.1), label="RS")
+    bench.try_setting(Setting("redraw", ("ethnicity",), rarer_than=60), label="RD")
+    sample = mm.read(root / "survey.csv", KEYS, fraction=0.05, missing="category")
+    steps = {"RS": mm.Swap("lad", rate=0.1), "RD": mm.Redraw("ethnicity", rarer_than=60)}
+    with without_warnings():
+        expected = mm.compare(sample, steps, rng=SEED)
+    found = bench.map()
+
+    for label in steps:
+        assert found[label] == expected[label]
+    assert found.tables == expected.tables
+    assert "vconcat" in found.plot().to_dict() or "layer" in found.plot().to_dict()
+
+
+def test_a_refined_point_is_the_mean_of_draws_of_which_the_first_is_the_release(root):
+    bench = opened(root)
+    first = bench.try_setting(Setting("pram", ("lad",), rate=0.1), label="one")
+    refined = bench.refine("one", Work())
+
+    assert (first.refined, refined.refined) == (False, True)
+    assert refined.point.replications == 5
+    assert refined.point.informed_sd > 0
+    assert abs(refined.point.informed - first.point.informed) < 6 * refined.point.informed_sd
+    assert bench.tried[0].point == refined.point
+
+
+def test_an_aimed_swap_changes_risky_records_first(root):
+    bench = opened(root)
+    aimed = bench.try_setting(Setting("swap", ("lad",), rate=0.1, aimed_at="ethnicity")).point
+    plain = bench.try_setting(Setting("swap", ("lad",), rate=0.1)).point
+
+    assert aimed.informed < plain.informed
+
+
+def test_points_are_measured_again_when_the_sampling_changes(root):
+    bench = opened(root)
+    before = bench.try_setting(Setting("swap", ("lad",), rate=0.1), label="one").point
+    bench.apply(lambda plan: changes.with_fraction(plan, 0.5))
+
+    assert (bench.pending, bench.tried) == (1, ())
+    assert bench.map()["one"].informed > before.informed
+    bench.undo()
+    assert bench.map()["one"] == before
+
+
+def test_find_meets_the_target_and_its_steps_can_be_chosen(root):
+    bench = opened(root)
+    target = TargetPlan(max_share=0.12)
+    found = bench.find(target, Work())
+    bench.apply(lambda plan: changes.with_target(plan, target))
+    bench.choose(found.label)
+
+    assert found.met
+    assert bench.assess().figures.mark == "met"
+    assert found.label in [one.label for one in bench.tried]
+
+
+def test_keys_that_tell_apart_and_their_warnings(root):
+    bench = opened(root)
+    ticked = ["lad", "town", "income", "sex"]
+    sample = mm.read(root / "survey.csv", ["lad", "sex"], fraction=0.05)
+    counts = bench.key_counts(["lad", "sex"])
+    kinds = {(one.kind, one.column, one.other) for one in bench.key_warnings(ticked)}
+
+    assert (counts.uniques, counts.cell_sizes) == (sample.uniques, tuple(sample.cell_sizes))
+    assert ("determines", "lad", "town") in kinds
+    assert ("many", "income", "") in kinds
+    assert bench.key_warnings(["sex"]) == ()
+    expected = bench.expected_matches(KEYS)
+    assert expected.total == pytest.approx(bench.risk_now().worst.risks.exact_match.total)
+
+
+@pytest.mark.parametrize("setting", [
+    Setting("swap", ("lad",), rate=0.1, aimed_at="ethnicity", within=("sex",)),
+    Setting("pram", ("lad",), rate=0.2),
+    Setting("redraw", ("lad", "ethnicity"), rarer_than=900),
+    Setting("subsample", rate=0.3),
+])  # fmt: skip
+def test_the_python_lines_make_the_same_release(root, tmp_path, setting):
+    bench = opened(root)
+    bench.try_setting(setting, label="one")
+    bench.choose("one")
+    lines = bench.python_lines().replace("'survey.csv'", repr(str(root / "survey.csv")))
+    (tmp_path / "provenance.json").write_text(json.dumps({"seed": str(SEED)}), encoding="utf-8")
+    made = {}
+    with chdir(tmp_path), without_warnings():
+        exec(lines.replace("mm.report", "print"), made)  # noqa: S102 - the lines under test
+    made = made["found"].by_record()
+    share = 1 - setting.rate if setting.method == "subsample" else 1
+    assert abs(len(made) / bench.file.records - share) < 0.05
+    risk = bench.assess().figures.worst.risks.informed.total
+    assert made.filter("unique")["informed"].sum() == pytest.approx(risk)
+
+
+@pytest.mark.parametrize("verb", ["risk_now", "assess", "find", "refine", "map"])
+def test_work_stops_when_it_is_cancelled(root, verb):
+    bench = opened(root)
+    bench.try_setting(Setting("swap", ("lad",)), label="one")
+    bench.apply(lambda plan: changes.with_steps(plan, bench.tried[0].steps))
+    bench.apply(lambda plan: changes.with_fraction(plan, 0.04))
+    work = Work()
+    told = []
+    work = Work(lambda *stage: (told.append(stage), work.cancel()))
+    given = {"find": (TargetPlan(max_share=0.05), work), "refine": ("one", work)}
+
+    with pytest.raises(Cancelled):
+        getattr(bench, verb)(*given.get(verb, (work,)))
+    assert len(told) == 1
+    assert bench.risk_ready is None
+
+
+def test_work_in_a_thread_can_be_stopped_within_a_second(root):
+    bench, work, ended = opened(root), Work(), []
+
+    def search():
+        try:
+            bench.find(TargetPlan(max_share=0.01), work)
+        except Cancelled:
+            ended.append(time.monotonic())
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    while not work.stage.name:
+        time.sleep(0.005)
+    bench.undo()  # the page goes on
+    begun = time.monotonic()
+    work.cancel()
+    thread.join(timeout=20)
+
+    assert ended
+    assert ended[0] - begun < 1
+
+
+def test_a_slider_answers_within_300_ms_and_a_tick_within_100(tmp_path, capsys):
+    """At 15,000 records; medians, which an idle machine beats five times over."""
+    bench = Workbench(tmp_path, seed=SEED)
+    bench.open_example()
+    keys = bench.plan.data.keys
+    bench.key_counts(keys)
+    ticks = [taken(lambda n=n: bench.key_counts(keys[:n])) for n in range(1, 7)]
+    shown = {"tick": statistics.median(ticks)}
+    for method, field, values in (
+        ("swap", "rate", (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)),
+        ("pram", "rate", (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)),
+        ("redraw", "rarer_than", (40, 60, 80, 100, 120, 140)),
+    ):
+        settings = [Setting(method, ("lad",), **{field: value}) for value in values]
+        bench.try_setting(settings[0], label="trying")
+        times = [taken(lambda s=s: bench.try_setting(s, label="trying")) for s in settings[1:]]
+        shown[method] = statistics.median(times)
+    with capsys.disabled():
+        print({name: f"{1000 * seconds:.0f} ms" for name, seconds in shown.items()})  # noqa: T201
+    bench.close()
+
+    assert shown.pop("tick") < 0.1
+    assert max(shown.values()) < 0.3
+
+
+def taken(action):
+    begun = time.perf_counter()
+    action()
+    return time.perf_counter() - begun
+
+
+def test_threshold_records_and_matches_tell_each_other(root):
+    bench = opened(root)
+    found = bench.risk_now()
+    curve, risk = found.curve, found.worst.risks.informed
+
+    half = curve.at_threshold(0.5)
+    assert (half.records, curve.total) == (risk.above_half, pytest.approx(risk.total))
+    assert curve.at_records(half.records).records <= half.records
+    assert curve.at_matches(half.matches).records == half.records
+    assert curve.at_records(0).records == 0
+    assert RiskCurve.of([]).at_records(3) == (0.0, 0, 0.0)
+    assert len(curve.thinned()) <= 400
+    assert curve.plot(threshold=0.5).to_dict()

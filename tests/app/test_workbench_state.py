@@ -1,0 +1,196 @@
+"""The state of the workbench is a list of plans with a position; a reload comes back to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskmeter.app import changes
+from maskmeter.app.history import History
+from maskmeter.app.settings import Setting
+from maskmeter.app.workbench import Workbench
+from maskmeter.errors import FileError, MaskmeterError, PlanError
+from maskmeter.plan import Plan, read_plan
+from maskmeter.plan.schema import Data, TargetPlan
+from maskmeter.riskutility.riskmap import UNCHANGED
+from workbenches import KEYS, SEED, opened, write_survey
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("start")
+    write_survey(folder)
+    return folder
+
+
+@given(st.lists(st.sampled_from([*"abcd", "undo", "redo"]), max_size=12))
+def test_undo_and_redo_walk_through_the_plans_like_two_stacks(moves):
+    history, done, undone = History(), [Plan()], []
+    for move in moves:
+        if move == "undo":
+            history = history.undone()
+            undone += [done.pop()] if len(done) > 1 else []
+        elif move == "redo":
+            history = history.redone()
+            done += [undone.pop()] if undone else []
+        else:
+            plan = Plan(data=Data(keys=[move]))
+            history = history.then(plan)
+            if plan != done[-1]:
+                done, undone = [*done, plan], []
+        assert history.plan == done[-1]
+        assert (history.can_undo, history.can_redo) == (len(done) > 1, bool(undone))
+    written = json.loads(json.dumps(history.as_data()))
+    assert History.from_data(written) == history
+
+
+def test_a_reload_comes_back_to_the_same_state_and_figures(root):
+    bench = opened(root)
+    bench.apply(lambda plan: changes.with_target(plan, TargetPlan(max_share=0.1)))
+    point = bench.try_setting(Setting("swap", ("lad",), rate=0.1), label="one").point
+    bench.choose("one")
+    bench.undo()
+    state = json.loads(json.dumps(bench.state()))
+
+    again = Workbench(root, seed=SEED)
+    again.restore(state)
+
+    assert again.state() == bench.state()
+    assert again.plan == bench.plan
+    assert again.redo() == bench.redo()
+    assert (again.pending, again.tried) == (1, ())
+    assert again.map()["one"] == point
+    assert str(SEED) not in json.dumps(state)
+
+
+def test_a_state_that_names_a_file_outside_is_refused(root):
+    bench = opened(root)
+    state = bench.state()
+    state["plans"][state["at"]]["data"]["population"] = "../../etc/passwd"
+
+    with pytest.raises(FileError, match="outside"):
+        Workbench(root).restore(state)
+    with pytest.raises(FileError, match="outside"):
+        Workbench(root).restore(bench.state() | {"file": "/etc/hosts"})
+    with pytest.raises(PlanError, match="cannot be read"):
+        Workbench(root).restore(bench.state() | {"at": 99})
+
+
+def test_a_saved_plan_is_the_plan_that_the_command_reads(root, tmp_path):
+    bench = opened(root)
+    bench.try_setting(Setting("redraw", ("lad",), rarer_than=50), label="rare")
+    bench.choose("rare")
+    bench.apply(lambda plan: changes.with_population(plan, "survey.csv"))
+    (root / "plans").mkdir()
+
+    path = bench.save_plan("plans/mine")
+    saved = read_plan(path).plan
+
+    assert saved.data.population == "../survey.csv"
+    assert saved.step == bench.plan.step
+    other = Workbench(root, seed=SEED)
+    other.open("survey.csv")
+    assert other.open_plan("plans/mine.toml") == bench.plan
+    with pytest.raises(FileError, match="already exists"):
+        bench.save_plan("plans/mine.toml")
+    assert tmp_path.exists()
+
+
+def test_applying_the_same_plan_again_adds_nothing_to_undo(root):
+    bench = opened(root)
+    before = bench.state()
+
+    bench.apply(bench.plan)
+
+    assert bench.state() == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../outside.csv",
+        "/etc/passwd",
+        "link.csv",
+        "a/../../outside.csv",
+        "zero\0byte",
+        "folder/../..",
+    ],
+)
+def test_no_path_outside_the_start_directory_is_read(tmp_path, path):
+    start = tmp_path / "start"
+    start.mkdir()
+    (tmp_path / "outside.csv").write_text("sex\nf\n", encoding="utf-8")
+    (start / "link.csv").symlink_to(tmp_path / "outside.csv")
+    bench = Workbench(start)
+
+    for refused in (bench.open, bench.open_plan, bench.files, bench.save_plan):
+        with pytest.raises(MaskmeterError, match="outside"):
+            refused(path)
+    assert bench.files() == ()
+
+
+def test_the_one_file_that_was_named_at_the_start_may_lie_elsewhere(root, tmp_path):
+    bench = Workbench(tmp_path, allowed=root / "survey.csv")
+
+    assert bench.open(str(root / "survey.csv")).records > 1000
+
+
+def test_files_lists_folders_then_what_can_be_opened(root):
+    (root / "more").mkdir(exist_ok=True)
+    (root / "notes.txt~").write_text("x", encoding="utf-8")
+    (root / ".hidden.csv").write_text("x", encoding="utf-8")
+    found = Workbench(root).files()
+
+    assert found[0].kind == "folder"
+    assert ("survey.csv", "data") in [(one.path, one.kind) for one in found]
+    assert not [one for one in found if one.name in ("notes.txt~", ".hidden.csv")]
+
+
+def test_a_plan_that_lacks_something_says_what(root):
+    bench = Workbench(root)
+    said = [bench.problem()]
+    bench.open("survey.csv")
+    bench.apply(lambda plan: changes.with_keys(plan, [], bench.file))
+    said.append(bench.problem())
+    bench.apply(lambda plan: changes.with_keys(plan, KEYS, bench.file))
+    said.append(bench.problem())
+    bench.apply(lambda plan: changes.with_keys(plan, [*KEYS, "income"], bench.file))
+    bench.apply(lambda plan: changes.with_fraction(plan, 0.05))
+    said.append(bench.problem())
+    bands = bench.bands_for("income")
+    bench.apply(lambda plan: changes.with_bands(plan, "income", bands))
+
+    assert [words.split()[0] for words in said] == ["Open", "Tick", "Say", "Key"]
+    assert bench.problem() is None
+    assert bench.sampling().population == pytest.approx(20 * bench.file.records)
+
+
+def test_opening_another_file_starts_anew(root):
+    bench = opened(root)
+    bench.try_setting(Setting("swap", ("lad",)), label="one")
+
+    bench.open("survey.csv")
+
+    assert (bench.tried, bench.can_undo) == ((), False)
+
+
+def test_chosen_names_the_point_whose_steps_the_plan_has(root):
+    bench = opened(root)
+    bench.try_setting(Setting("swap", ("lad",), rate=0.1))
+
+    assert bench.chosen == UNCHANGED
+    bench.choose("swap lad 10%")
+    assert bench.chosen == "swap lad 10%"
+    bench.apply(lambda plan: msgspec.structs.replace(plan, step=[plan.step[0], plan.step[0]]))
+    assert bench.chosen == ""
+
+
+def test_the_workbench_imports_no_ui():
+    folder = Path(changes.__file__).parent
+    for name in ("workbench", "state", "tries", "readings", "counting"):
+        assert "shiny" not in (folder / f"{name}.py").read_text(encoding="utf-8")
