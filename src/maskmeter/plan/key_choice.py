@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import log
 
 import polars as pl
@@ -134,6 +135,7 @@ def _tied(
 ) -> dict[str, str]:
     """Return the columns that tell the redrawn key or that it tells, and the reason."""
     found = {}
+    spared = cache(lambda column, other: tells(frame, column, other))  # a key comes twice
     for one in columns:
         skipped = one.name == redrawn.name or one.facts.nested or one.facts.distinct < 2
         # Of numbers in bands only the bands are released, and single years tell too much by chance.
@@ -146,9 +148,9 @@ def _tied(
             continue
         place = one.guess.topic in (PLACE.name, INSTITUTION.name)
         least = _TELLING if place and one.guess.role != "key" else _CLOSE
-        if tells(frame, one.name, redrawn.name) >= least:
+        if spared(one.name, redrawn.name) >= least:
             found[one.name] = f"it tells {redrawn.name}"
-        elif tells(frame, redrawn.name, one.name) >= _CLOSE:
+        elif spared(redrawn.name, one.name) >= _CLOSE:
             found[one.name] = f"{redrawn.name} tells it"
     return found
 
