@@ -5,9 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import polars as pl
 
 import maskmeter as mm
 from samples import paper_sized
@@ -123,3 +127,17 @@ def find_redraw() -> Values:
         "seconds": best(lambda: mm.find_release(sample, target=easy, rng=1), times=1),
         "two": best(lambda: mm.find_release(sample, target=hard, rng=1), times=1),
     }
+
+
+def release_check() -> Values:
+    """Return how long the release check of a million records with 30 columns takes."""
+    draws, records = np.random.default_rng(1), 1_000_000
+    keys = {"lad": 50, "sex": 2, "age": 90, "ethnicity": 10, "marital": 5, "activity": 8}
+    sizes = keys | {f"column {at}": (5, 50, 1_000, records)[at % 4] for at in range(24)}
+    people = pl.DataFrame(
+        {name: draws.integers(size, size=records) for name, size in sizes.items()}
+    )
+    release = mm.Swap("lad", rate=0.1).apply(mm.read(people, keys=[*keys], fraction=0.1), rng=1)
+    start = time.perf_counter()
+    mm.check_release(release)
+    return {"seconds": time.perf_counter() - start}

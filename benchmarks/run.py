@@ -87,6 +87,10 @@ ROWS = {
         "find a redraw without a family: one key is enough, two keys are needed",
         "{seconds:.0f} s, {two:.0f} s",
     ),
+    "release_check": (
+        "release check of a million records with 30 columns, a tenth of them changed",
+        "{seconds:.0f} s, {peak:.0f} MB",
+    ),
     "bootstrap": ("interval by 100 samples from the model", "{about:.0f} s"),
     "sixteen_releases": (
         "risk-utility map of sixteen releases, three draws each, exact and estimated",
