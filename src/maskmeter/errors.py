@@ -246,7 +246,7 @@ class RateWarning(MaskmeterWarning):
 
 
 class ManyRareWarning(MaskmeterWarning):
-    """A key is redrawn for more than half of the records."""
+    """A redraw changes a key in more than half of the records."""
 
 
 class SmallMarginWarning(MaskmeterWarning):

@@ -51,7 +51,7 @@ def test_only_the_internal_report_says_why_the_search_stopped(
 
     internal, public = (
         html.unescape((tmp_path / "pack" / f"{name}.html").read_text(encoding="utf-8"))
-        for name in ("internal", "public")
+        for name in ("internal/internal", "public")
     )
     assert all(words in internal for words in ("The search stopped after", *said))
     assert "stopped after" not in public

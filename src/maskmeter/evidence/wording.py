@@ -137,7 +137,7 @@ def _sure(risk: RiskFigures) -> str:
     sure = risk.above_half
     if sure is None:
         return ""
-    have = f"{counted(sure, 'unique record')} {plural(sure, 'has', 'have')}" if sure else "none has"
+    have = f"{sure:,} {plural(sure, 'has', 'have')}" if sure else "none has"
     return f"; {have} a better than even chance"
 
 

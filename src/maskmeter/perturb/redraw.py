@@ -230,7 +230,10 @@ rarer_than = 100                    # people who share a record's other keys"""
             truth,
             Mechanism(data.space, (factor,), frame_kind=data.frame_kind),
             rates,
-            (*self._margin_cautions(margin), *self._reach_cautions(len(rare), len(data))),
+            (
+                *self._margin_cautions(margin),
+                *self._reach_cautions(round(changed * len(rare)), len(data)),
+            ),
             rare=self._rare_records(rarity, rare, len(data)),
         )
 
@@ -322,13 +325,13 @@ rarer_than = 100                    # people who share a record's other keys"""
             )
             yield Caution(SmallMarginWarning, text, "")
 
-    def _reach_cautions(self, rare: int, of: int) -> Iterator[Caution]:
-        """Yield the caution that most records are reached, as where the fraction is another."""
-        if 2 * rare > of:
+    def _reach_cautions(self, changed: int, of: int) -> Iterator[Caution]:
+        """Yield the caution that most records are changed, as where the fraction is another."""
+        if 2 * changed > of:
             text = (
-                f"rarer_than={self.rarer_than:g} reaches {rare:,} of {counted(of, 'record')}, more than"
-                f" half: {' and '.join(self.key)} is redrawn nearly everywhere. It counts people of the"
-                " population, so check the sampling fraction, and lower it."
+                f"rarer_than={self.rarer_than:g} changes {' and '.join(self.key)} in {changed:,} of"
+                f" {counted(of, 'record')}, more than half. It counts people of the population: check"
+                " the sampling fraction, or lower it."
             )
             yield Caution(ManyRareWarning, text, "")
 
