@@ -1,12 +1,14 @@
 """Errors of estimates and coverage of intervals in simulated populations that differ from the census.
 
-`make test` takes five samples of each world and design with fixed seeds; `python docs/validation.py
---long --only coverage` takes 100 of each and prints its counts. Coverage is judged with its
+`make test` takes three samples of each world and design with fixed seeds, `make test-full` twenty;
+`python docs/validation.py --long --only coverage` takes 100 of each and prints its counts. Coverage is judged with its
 binomial error: an interval that holds the truth in 92 % of all samples (90 % with weights) fails a
 test once in a million runs.
 """
 
 from __future__ import annotations
+
+import os
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ from trials import (
     weighted_trials,
 )
 
-NUMBER = 5
+NUMBER = 20 if os.environ.get("MASKMETER_FULL") else 3
 BUDGET = 1e-6
 
 

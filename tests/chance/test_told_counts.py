@@ -97,6 +97,7 @@ def test_a_best_intruder_gains_by_the_counts(seed):
     assert right.mean() > without.mean()
 
 
+@pytest.mark.full
 def test_many_small_strata_of_a_large_sample_stay_within_one_percent(seed):
     """10 % samples in 108 strata: what is left, about half a percent, is the dependence between the
     moves of a swap, and the bounds are six standard errors away. Power half: as above."""

@@ -42,7 +42,7 @@ def chance(odds, units, records, chosen):
 
 
 @pytest.mark.parametrize("spread", [0.5, 3, 9])
-@pytest.mark.parametrize("number", [3, 12, 60])
+@pytest.mark.parametrize("number", [3, 12, pytest.param(60, marks=pytest.mark.full)])
 def test_the_chance_to_be_among_the_records_agrees_with_fractions(spread, number):
     """Odds that differ by up to 18 powers of ten, and any number of records."""
     rng = np.random.default_rng(int(10 * spread) + number)
