@@ -269,6 +269,20 @@ def test_a_redraw_can_be_seen_through_any_keys(world, bound, known):
     assert seen.changed.sum() == release.changed.sum()
 
 
+def test_a_block_that_is_known_in_part_looks_like_a_redraw_of_that_part(world):
+    sample, population = world
+    seen = ["lad", "sex", "age"]
+    with without_warnings(SmallMarginWarning):
+        block = mm.Redraw(("lad", "ethnicity"), rarer_than=4000).apply(sample, rng=1)
+        alone = mm.Redraw("lad", rarer_than=4000, others=("sex", "age")).apply(sample, rng=1)
+    cells = population.project(seen).codes
+
+    assert block.rare[0].others == alone.rare[0].others == ("sex", "age")
+    stay = [one.project(seen).mechanism.stay(cells) for one in (block, alone)]
+    assert 0 < stay[1].min() < stay[1].max() == 1
+    np.testing.assert_allclose(*stay, atol=1e-12)
+
+
 def test_redraws_that_depend_on_one_another_are_refused_before_memory_runs_out():
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({f"k{n}": rng.integers(0, 8, 3000) for n in range(8)})
