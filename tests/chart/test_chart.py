@@ -77,6 +77,15 @@ def test_every_bar_of_risk_is_labelled_with_its_count():
     assert "type" not in bars["encoding"]["x"]["scale"]
 
 
+@pytest.mark.parametrize(("many", "title"), [(1, None), (6, "Column")])
+def test_few_bars_leave_out_a_title_that_is_longer_than_they_are_high(many, title):
+    names = [f"row {place}" for place in range(many)]
+    frame = pl.DataFrame({"name": names, "records": [1.0] * many})
+    drawn = chart.signed_bars(frame, x="Records", y="Column", title="A chart", subtitle="")
+
+    assert drawn.to_dict()["encoding"]["y"]["title"] == title
+
+
 def test_paired_dots_have_the_given_names():
     frame = pl.DataFrame({"key": ["lad", "sex"], "all": [9.0, 9.0], "without": [1.0, 7.0]})
     found = rows(chart.paired_dots(frame, names=("all keys", "without it"), **WORDS))

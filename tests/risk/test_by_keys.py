@@ -114,6 +114,33 @@ def test_every_subset_of_keys_can_be_assessed(census, release):
     assert "The exact risk is largest with 4 keys" in curve.summary()
 
 
+def test_the_chart_of_dropped_keys_has_the_most_important_one_first(census, release):
+    population = mm.count(census, keys=release.original.space)
+    curve = mm.risk_by_keys(release.original, population, subsets="drop-one")
+    drawn = curve.plot().to_dict()
+    (rows,) = drawn["datasets"].values()
+    without = {one["key"]: one["value"] for one in rows if one["which"] == "this key not known"}
+    whole, *others = sorted(curve.subsets, key=lambda one: -one.number)
+
+    assert drawn["title"]["text"] == "Which keys drive the risk"
+    assert list(without.values()) == sorted(one.risk for one in others)
+    assert {one["value"] for one in rows if one["which"] == "all keys known"} == {whole.risk}
+
+
+def test_the_chart_of_keys_without_error_does_not_speak_of_errors(census, release):
+    population = mm.count(census, keys=release.original.space)
+    plain, moved = (
+        mm.risk_by_keys(data, population).plot().to_dict() for data in (release.original, release)
+    )
+    lines = [
+        {row["error"] for row in next(iter(one["datasets"].values()))} for one in (plain, moved)
+    ]
+
+    assert lines == [{"no error"}, {"no error", "with errors"}]
+    assert plain["title"]["subtitle"] == "The risk peaks at 4 keys"
+    assert moved["title"]["subtitle"].startswith("With errors the risk peaks at")
+
+
 def check_means(seen, codes, rows):
     """Check that every group of known keys has the mean of its own records' rows."""
     (factor,) = seen.mechanism.factors

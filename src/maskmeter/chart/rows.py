@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from maskmeter.chart.labels import distinct, shorten
+from maskmeter.chart.labels import distinct, shorten, text_width
 from maskmeter.chart.look import INK, SOFT, WIDTH, Chart, called, named_rows, row_axis, tip, titled
 
 MOST = 40  # bars that can be taken in
@@ -27,12 +27,13 @@ def signed_bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: st
         far = frame[value].abs().fill_nan(None).rank("ordinal", descending=True)
         frame = frame.filter(far <= MOST)
     axis, high = named_rows([str(one) for one in frame[name]])
+    room = y and text_width(y, bold=True) <= high * len(frame)  # a longer title would be cut
     drawn = (
         alt.Chart(frame)
         .mark_bar(color=INK)
         .encode(
             x=alt.X(f"{value}:Q", title=x, axis=alt.Axis(tickCount=5)),
-            y=alt.Y(f"{name}:N", title=y or None, sort=None, axis=axis),
+            y=alt.Y(f"{name}:N", title=y if room else None, sort=None, axis=axis),
             tooltip=[
                 alt.Tooltip(f"{name}:N", title=tip(y or name)),
                 alt.Tooltip(f"{value}:Q", title=tip(x), format=".3g"),

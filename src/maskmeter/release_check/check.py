@@ -119,7 +119,7 @@ class ReleaseCheck(InWords):
         frame = pl.DataFrame(
             {
                 "way": [f"{one.key}: {one.way}" for one in told],
-                "records": [float(one.found - one.baseline) for one in told],
+                "records": [max(float(one.found - one.baseline), 0.0) for one in told],
             },
             schema={"way": pl.String, "records": pl.Float64},
         )

@@ -175,26 +175,58 @@ class KeyCurve(InWords):
         return "\n".join(lines)
 
     def plot(self) -> Any:
-        """Return an Altair chart of the risk against the number of keys."""
+        """Return an Altair chart of the risk against the number of keys, or without each of them."""
+        y = "Estimated correct matches" if self.estimated else "Correct matches"
+        if self._drops_one:
+            return self._without_one_key(y)
         frame = self._frame()
         varied = frame["theta"].is_not_nan().any()
+        errors = varied or any(one.risk != one.without_error for one in self.subsets)
         lines = [
             frame.select(
                 "number",
                 matches="risk",
-                error=pl.format("theta {}", "theta") if varied else pl.lit("with errors"),
+                error=pl.format("theta {}", "theta")
+                if varied
+                else pl.lit("with errors" if errors else "no error"),
             )
         ]
-        if not (varied and (frame["theta"] == 0).any()):
+        if errors and not (varied and (frame["theta"] == 0).any()):
             bare = frame.unique("keys", maintain_order=True)
             lines.append(bare.select("number", matches="without_error", error=pl.lit("no error")))
         return chart.curves(
             pl.concat(lines),
             x="Number of keys",
-            y="Estimated correct matches" if self.estimated else "Correct matches",
+            y=y,
             title="Risk against the number of keys",
-            subtitle=f"With errors the risk peaks at {counted(self.peak.number, 'key')}"
+            subtitle=("With errors the" if errors else "The")
+            + f" risk peaks at {counted(self.peak.number, 'key')}"
             + (f" (theta {self.peak.theta:g})" if self.peak.theta > 0 else ""),
+        )
+
+    @property
+    def _drops_one(self) -> bool:
+        """Whether these are all keys, and all but each of them."""
+        most = max(one.number for one in self.subsets)
+        sizes = sorted(one.number for one in self.subsets)
+        return most > 1 and sizes == [*[most - 1] * most, most]
+
+    def _without_one_key(self, x: str) -> Any:
+        """Return the risk with all keys beside that without each, the most important key first."""
+        whole = max(self.subsets, key=lambda one: one.number)
+        rows = [
+            (key, whole.risk, one.risk)
+            for one in sorted(self.subsets, key=lambda one: one.risk)
+            for key in whole.keys
+            if one is not whole and key not in one.keys
+        ]
+        return chart.paired_dots(
+            pl.DataFrame(rows, schema=["key", "all", "without"], orient="row"),
+            names=("all keys known", "this key not known"),
+            x=x,
+            y="Key",
+            title="Which keys drive the risk",
+            subtitle=f"The risk with all {whole.number} keys, and with each of them not known",
         )
 
 
