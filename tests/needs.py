@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -35,10 +36,21 @@ def need_haven():
     return need_program("Rscript", advice, check=["-e", "library(haven)"])
 
 
-def run_r(code):
-    """Return what R prints."""
+def need_reticulate():
+    """Return Rscript, with reticulate to call Python from R, and haven."""
+    advice = "apt-get install r-base-core r-cran-reticulate r-cran-haven"
+    return need_program("Rscript", advice, check=["-e", "library(reticulate); library(haven)"])
+
+
+def run_r(code, *, calls_python=False):
+    """Return what R prints; with `calls_python` it calls this very Python."""
+    program = need_reticulate() if calls_python else need_haven()
     done = subprocess.run(  # noqa: S603 - found by name
-        [need_haven(), "-e", code], capture_output=True, text=True, check=False
+        [program, "-e", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "RETICULATE_PYTHON": sys.executable},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -26,6 +26,8 @@ from maskmeter.formats.codebook import EMPTY, Codebook
 from maskmeter.formats.columnar import declared
 from maskmeter.plurals import counted, plural
 
+NA_OF_R = -(2**31)  # what becomes of a missing integer where a data frame of R is converted
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Column:
@@ -119,6 +121,12 @@ def _present(
     present = column.filter((~absent).tolist()) if absent.any() else column
     distinct = careful(present.unique, _nested(name))
     observed = careful(distinct.to_list, _nested(name))
+    if NA_OF_R in observed:
+        raise InputError(
+            f"Column {name!r} holds {NA_OF_R}, which stands for a missing integer of R. Save the data"
+            " frame with saveRDS and read that file, or say that it means missing:"
+            f' missing_codes={{"{name}": [{NA_OF_R}]}}.'
+        )
     if column.dtype.is_temporal() and len(set(observed)) < len(distinct):
         raise CategoryError(
             f"Column {name!r} holds times finer than a microsecond. Round them first."
