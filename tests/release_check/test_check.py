@@ -225,9 +225,9 @@ def test_every_view_of_a_check_shows_the_same_findings():
     assert frame.height == len(check.findings)
     assert frame["severity"][0] == "blocker"
     drawn = str(check.plot().to_dict())
-    assert "What the file gives away" in drawn
-    assert "lad: order of rows" in drawn
-    assert "lad: sex shows who was changed" in drawn
+    assert "What the file gives away of lad" in drawn
+    assert "'order of rows'" in drawn
+    assert "'sex shows who was changed'" in drawn
     (bars,) = check.plot().to_dict()["datasets"].values()
     assert min(bar["records"] for bar in bars) == 0  # fewer than the method tells is nothing
     assert max(bar["records"] for bar in bars) > 100

@@ -116,9 +116,10 @@ class ReleaseCheck(InWords):
         """Return an Altair chart of the changed records that are given away, the worst ways first."""
         told = [one for one in self.findings if one.key]
         told = sorted(told, key=lambda one: -one.share)[:_MOST_BARS]
+        several = len({one.key for one in told}) > 1
         frame = pl.DataFrame(
             {
-                "way": [f"{one.key}: {one.way}" for one in told],
+                "way": [f"{one.key}: {one.way}" if several else one.way for one in told],
                 "records": [max(float(one.found - one.baseline), 0.0) for one in told],
             },
             schema={"way": pl.String, "records": pl.Float64},
@@ -127,7 +128,8 @@ class ReleaseCheck(InWords):
             frame,
             x="Changed records given away, beyond the method alone",
             y="From",
-            title="What the file gives away",
+            title="What the file gives away"
+            + (f" of {told[0].key}" if told and not several else ""),
             subtitle=self._counts(),
         )
 
