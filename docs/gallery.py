@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pictures import save
+from small_png import save
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "gallery.md"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from small_png import save
+
 from maskmeter.evidence.first_screen import top
 from maskmeter.page import figures
 from maskmeter.studies.demo import run_demo
@@ -15,5 +17,4 @@ if __name__ == "__main__":
     with TemporaryDirectory() as folder:
         known = run_demo(folder).pack.figures
     (figure,) = figures(top(known).blocks)
-    figure.chart.save(PICTURE, scale_factor=2)
-    print(f"Wrote {PICTURE}")
+    save(figure.chart, PICTURE, scale=2)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import altair as alt
 import polars as pl
+from small_png import save
 
 import maskmeter as mm
 from maskmeter.chart.look import SERIES, titled
@@ -111,5 +112,4 @@ def drawn(frame: pl.DataFrame) -> alt.LayerChart:
 
 
 if __name__ == "__main__":
-    drawn(measured()).save(PICTURE, scale_factor=2)
-    print(f"Wrote {PICTURE}")
+    save(drawn(measured()), PICTURE, scale=2)

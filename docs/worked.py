@@ -18,6 +18,7 @@ from unittest.mock import patch
 from zipfile import ZipFile
 
 import polars as pl
+from small_png import save
 
 import maskmeter as mm
 from maskmeter import streams
@@ -25,7 +26,6 @@ from maskmeter.evidence.drawings import map_drawing
 from maskmeter.plan import read_plan, read_task
 from maskmeter.plan.starter import write_starter
 from maskmeter.workflows import run_assess, run_compare, run_find, settings_of
-from pictures import save
 
 DOCS = Path(__file__).resolve().parent
 PAGE, KEPT = DOCS / "worked.md", DOCS / "worked_figures.json"

@@ -43,10 +43,9 @@ def test_every_picture_of_the_gallery_is_small_and_shown_once():
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(DOCS)
     import gallery
+    import small_png
 
-    import pictures
-
-    return gallery, pictures
+    return gallery, small_png
 
 
 def test_a_picture_shows_the_chart_that_the_code_before_it_made(scripts):
@@ -65,19 +64,19 @@ def test_a_picture_shows_the_chart_that_the_code_before_it_made(scripts):
 
 
 def test_packing_a_picture_keeps_its_pixels(scripts):
-    _, pictures = scripts
+    _, small_png = scripts
 
     def chunk(kind, body):
-        return pictures._chunk((kind, body))
+        return small_png._chunk((kind, body))
 
     head = struct.pack(">IIBBBBB", 200, 200, 8, 0, 0, 0, 0)
     pixels = bytes(201 * 200)
     loose = zlib.compress(pixels, 0)
     parts = [chunk(b"IHDR", head), chunk(b"IDAT", loose[:9]), chunk(b"IDAT", loose[9:])]
     png = b"\x89PNG\r\n\x1a\n" + b"".join(parts) + chunk(b"IEND", b"")
-    small = pictures.packed(png)
+    small = small_png.packed(png)
 
     assert len(small) < 200
-    (body,) = (body for kind, body in pictures._chunks(small) if kind == b"IDAT")
+    (body,) = (body for kind, body in small_png._chunks(small) if kind == b"IDAT")
     assert zlib.decompress(body) == pixels
-    assert [kind for kind, _ in pictures._chunks(small)] == [b"IHDR", b"IDAT", b"IEND"]
+    assert [kind for kind, _ in small_png._chunks(small)] == [b"IHDR", b"IDAT", b"IEND"]
