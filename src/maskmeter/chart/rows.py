@@ -11,6 +11,7 @@ MOST = 40  # bars that can be taken in
 KEYS = 12  # of a matrix that a small screen has room for
 NUMBERED = 8  # keys of a matrix with room for a number in each square, or nearly so
 SQUARE = 30  # pixels that a number needs
+AXIS = 11 / 12  # size of the title of an axis, of that of labels
 LOWEST = 15  # pairs that stand for a larger matrix
 
 
@@ -27,7 +28,7 @@ def signed_bars(frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: st
         far = frame[value].abs().fill_nan(None).rank("ordinal", descending=True)
         frame = frame.filter(far <= MOST)
     axis, high = named_rows([str(one) for one in frame[name]])
-    room = y and text_width(y, bold=True) <= high * len(frame)  # a longer title would be cut
+    room = y and AXIS * text_width(y, bold=True) <= high * len(frame)  # else it would be cut
     drawn = (
         alt.Chart(frame)
         .mark_bar(color=INK)
