@@ -6,6 +6,7 @@ request and every script but the page's own, and charts can be saved as pictures
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
@@ -167,11 +168,11 @@ def render(
     )
     top = Top(top) if isinstance(top, str) else top
     blocks = [*top.blocks, *(block for section in sections for block in section.blocks)]
-    specs = [_spec(figure.chart) for figure in figures(blocks)]
+    specs = [spec_of(figure.chart) for figure in figures(blocks)]
     scripts = []
     if specs:
-        drawing = environment.from_string(_asset("page.js")).render(specs=specs, colours=_names())
-        scripts = [chart_library(), drawing]
+        shown = environment.from_string(_asset("page.js")).render(specs=specs)
+        scripts = [chart_library(), drawing_script() + shown]
     return environment.from_string(_asset("page.html")).render(
         title=title,
         top=top,
@@ -180,7 +181,7 @@ def render(
         sections=sections,
         contents=len(sections) >= SEVERAL,
         specs=specs,
-        style=_style(classification),
+        style=style_sheet(classification),
         scripts=scripts,
         hashes=[b64encode(sha256(one.encode()).digest()).decode() for one in scripts],
     )
@@ -208,12 +209,14 @@ def _is_figure(cell: str) -> bool:
     return bool(re.match(r"\s*[-+−~<>≤≥(]*\d", cell)) and not re.search(r"[^\W\d_]{3}", cell)  # noqa: RUF001 - the minus sign too
 
 
-def _names() -> dict[str, str]:
-    """Return for each colour of a chart the style that is it, or its like on a dark page."""
-    return {light: f"var(--chart-{place})" for place, light in enumerate(DARK)}
+def drawing_script() -> str:
+    """Return the script that draws a chart into an element, in the colours of the style sheet."""
+    # Each colour of a chart is a style, or its like on a dark page.
+    colours = {light: f"var(--chart-{place})" for place, light in enumerate(DARK)}
+    return f"const colours = {json.dumps(colours)};\n{_asset('draw.js')}"
 
 
-def _style(classification: str) -> str:
+def style_sheet(classification: str = "") -> str:
     """Return the style sheet, with the colours of charts and the words at the foot of sheets."""
     light, dark = (
         "; ".join(f"--chart-{place}: {colour}" for place, colour in enumerate(colours))
@@ -227,7 +230,7 @@ def _style(classification: str) -> str:
     return sheet
 
 
-def _spec(chart: Any) -> dict[str, Any]:
+def spec_of(chart: Any) -> dict[str, Any]:
     """Return a chart for the page."""
     spec: dict[str, Any] = chart.to_dict(validate=False)  # tests do
     spec.pop("$schema", None)  # an address, which nothing here may need
