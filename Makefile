@@ -68,13 +68,13 @@ wheels: $(READY)  ## all that a machine without network needs, extras included
 		--only-binary :all: --dest wheels -r requirements-extras.txt
 	$(RUN) -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir wheels .
 	@echo "Carry the folder wheels to the other machine, and there run:"
-	@echo "  python -m pip install --no-index --find-links wheels 'maskmeter[duckdb,r]'"
+	@echo "  python -m pip install --no-index --find-links wheels 'maskmeter[app,duckdb,r]'"
 
 requirements: $(READY)  ## pin again: newest versions, with hashes, naming no package host
 	$(INSTALL) uv
 	$(PIN) --extra dev --group build --upgrade --output-file requirements-dev.txt
 	$(PIN) --group build --constraint requirements-dev.txt --upgrade --output-file requirements.txt
-	$(PIN) --extra duckdb --extra r --constraint requirements-dev.txt --upgrade --output-file requirements-extras.txt
+	$(PIN) --extra app --extra duckdb --extra r --constraint requirements-dev.txt --upgrade --output-file requirements-extras.txt
 	$(PIN) --extra bench --constraint requirements-dev.txt --upgrade --output-file requirements-bench.txt
 	$(PIN) --extra spark --group build --group spark-tests --upgrade --output-file requirements-spark.txt
 
