@@ -249,3 +249,16 @@ def test_threshold_records_and_matches_tell_each_other(root):
     assert RiskCurve.of([]).at_records(3) == (0.0, 0, 0.0)
     assert len(curve.thinned()) <= 400
     assert curve.plot(threshold=0.5).to_dict()
+
+
+def test_the_figures_of_the_map_have_the_line_of_the_target(root):
+    bench = opened(root)
+    bench.try_setting(Setting("swap", ("lad",), rate=0.2))
+    without = bench.map_figures()
+    bench.apply(lambda plan: changes.with_target(plan, TargetPlan(max_share=0.1)))
+    found = bench.map_figures()
+
+    assert without.target is None
+    uniques = bench.risk_now().worst.risk.uniques
+    assert found.target == (pytest.approx(uniques / 10), "target for the upper end of the interval")
+    assert [one.label for one in found.releases] == ["no protection", "swap lad 20%"]

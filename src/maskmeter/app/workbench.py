@@ -31,8 +31,9 @@ from maskmeter.errors import MaskmeterError
 from maskmeter.evidence import Pack
 from maskmeter.evidence.assessment import Assessment
 from maskmeter.evidence.check_figures import FindingFigures
-from maskmeter.evidence.figures import figures
+from maskmeter.evidence.figures import comparison_figures, figures
 from maskmeter.evidence.pack import write_pack
+from maskmeter.evidence.schema import MapFigures
 from maskmeter.files import check_new_folder
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.plan import Plan
@@ -198,6 +199,14 @@ class Workbench(BenchState):
             self._keep(made)
         found = self._measured()
         return None if found is None else found.map()
+
+    def map_figures(self, progress: Progress | None = None) -> MapFigures | None:
+        """Return the figures of the map, with the level of risk that the plan's target allows."""
+        found = self.map(progress)
+        if found is None:
+            return None
+        task = self._opened.readings.task(self._base())
+        return comparison_figures(found, task.sample, task.scenarios or {}, task.target).map
 
     def find(self, target: TargetPlan, progress: Progress | None = None) -> FoundSteps:
         """Return the release of least loss that meets a target; it and the frontier go on the map.

@@ -29,6 +29,7 @@ _COMMANDS = {
     "plan": "plans",
     "demo": "studies",
     "paper": "studies",
+    "app": "page",
     "completion": "main",
 }
 

@@ -1,0 +1,171 @@
+"""The page: its frame, its tabs, and the Shiny application behind them."""
+
+from __future__ import annotations
+
+from htmltools import Tag, TagList, tags
+from shiny import App, Inputs, Outputs, Session, reactive, render, ui
+
+from maskmeter.app import controls
+from maskmeter.app.desk import Desk, Shared
+from maskmeter.app.tabs import TABS, Tab
+from maskmeter.app.work import Stage
+from maskmeter.plurals import counted
+
+_DEPENDENCIES = '<meta name="shiny-dependency-placeholder" content="">'
+
+
+def application(shared: Shared) -> App:
+    """Return the Shiny application of a workbench."""
+
+    def server(given: Inputs, output: Outputs, session: Session) -> None:  # noqa: ARG001 - Shiny's own
+        desk = Desk(shared)
+        desk.connect(given, session)
+        _frame(desk)
+        for tab in TABS:
+            tab.connect(desk)
+
+        @reactive.effect
+        @reactive.event(given.tab, ignore_init=True)
+        def _turned() -> None:
+            desk.say("")
+
+        @reactive.effect
+        def _begin() -> None:
+            """Start the work of a tab when it is opened, or when the plan has changed in it."""
+            desk.seen()
+            for tab in TABS:
+                if tab.begin is not None and given.tab() == tab.name:
+                    tab.begin(desk)
+
+    app = App(ui.page_html(document()), server)
+    app.sanitize_errors = True  # errors of libraries may hold values of the file
+    app.sanitize_error_msg = "This could not be shown."
+    return app
+
+
+def document() -> str:
+    """Return the HTML of the page without anything of a file."""
+    head = tags.head(
+        tags.meta(charset="utf-8"),
+        tags.meta(name="viewport", content="width=device-width, initial-scale=1"),
+        tags.meta(name="color-scheme", content="light dark"),
+        tags.title("maskmeter"),
+        tags.link(rel="icon", href="data:,"),
+        tags.script(src="assets/theme.js"),
+        tags.link(rel="stylesheet", href="assets/report.css"),
+        "DEPENDENCIES",
+        tags.link(rel="stylesheet", href="assets/app.css"),
+        tags.script(src="assets/draw.js"),
+        tags.script(src="assets/app.js"),
+        tags.script(src="assets/charts.js", type="module"),  # its names are its own,
+    )
+    body = tags.body(
+        tags.a("Skip to the content", class_="skip", href="#content"),
+        tags.header(_bar(), _steps(), class_="top"),
+        tags.main(*map(_panel, TABS), id="content", tabindex="-1"),
+        tags.footer(
+            tags.p(
+                "Everything stays on this machine. This page shows figures that only the agency"
+                " may see."
+            )
+        ),
+        tags.div(ui.output_ui("status"), class_="status", role="status", aria_live="polite"),
+    )
+    text = str(tags.html(head, body, lang="en"))
+    return "<!DOCTYPE html>\n" + text.replace("DEPENDENCIES", _DEPENDENCIES, 1)
+
+
+def _bar() -> Tag:
+    return tags.div(
+        tags.h1("maskmeter"),
+        tags.div(ui.output_ui("about"), class_="about"),
+        tags.div(
+            ui.output_ui("history"),
+            tags.button(
+                "Dark", type="button", class_="button quiet", id="theme", aria_pressed="false"
+            ),
+            class_="tools",
+        ),
+        class_="bar",
+    )
+
+
+def _steps() -> Tag:
+    listed = (
+        tags.li(tags.a(tags.span(str(place), class_="place"), " ", tab.title, href=f"#{tab.name}"))
+        for place, tab in enumerate(TABS, 1)
+    )
+    return tags.nav(tags.ol(*listed), class_="steps", aria_label="Steps")
+
+
+def _panel(tab: Tab) -> Tag:
+    return tags.section(
+        tags.h2(tab.heading, tabindex="-1"),
+        tab.panel(),
+        id=tab.name,
+        class_="panel",
+        hidden="hidden",
+    )
+
+
+def _frame(desk: Desk) -> None:
+    """Connect what stands around the tabs: the file, undo and redo, and what goes on."""
+
+    @render.ui
+    def about() -> TagList:
+        bench = desk.seen()
+        file = bench.file
+        if file is None:
+            return TagList(tags.span("No file is open."))
+        keys = len(bench.plan.data.keys)
+        parts = [file.name, counted(file.records, "record")]
+        if keys:
+            parts.append(counted(keys, "key"))
+        if bench.plan.step and bench.chosen:
+            parts.append(bench.chosen)
+        return TagList(*(tags.span(one) for one in parts))
+
+    @render.ui
+    def history() -> TagList:
+        bench = desk.seen()
+        return TagList(
+            _step_button("Undo", "undo", able=bench.can_undo),
+            _step_button("Redo", "redo", able=bench.can_redo),
+        )
+
+    @render.ui
+    def status() -> TagList | None:
+        running, (words, failed) = desk.moving(), desk.notice()
+        if running is not None:
+            return TagList(_progress(*running))
+        if not words:
+            return None
+        return TagList(tags.p(words, class_="notice failed" if failed else "notice"))
+
+    desk.on("undo", lambda _: _moved(desk, back=True))
+    desk.on("redo", lambda _: _moved(desk, back=False))
+    desk.on("stop", lambda _: desk.jobs.cancel())
+
+
+def _moved(desk: Desk, *, back: bool) -> None:
+    if back and desk.bench.can_undo:
+        desk.bench.undo()
+    elif not back and desk.bench.can_redo:
+        desk.bench.redo()
+
+
+def _step_button(words: str, do: str, *, able: bool) -> Tag:
+    return controls.button(words, do, kind="quiet", **({} if able else {"disabled": "disabled"}))
+
+
+def _progress(name: str, stage: Stage) -> Tag:
+    """Return what runs, how far it is, and the button that stops it."""
+    said, done, of = stage
+    bar = tags.progress({"value": str(done), "max": str(of)} if of else {}, aria_label=name)
+    of_them = f" ({done:,} of {of:,})" if of else ""
+    return tags.div(
+        tags.span(f"{said or name}{of_them}"),
+        bar,
+        controls.button("Stop", "stop", kind="quiet"),
+        class_="working",
+    )

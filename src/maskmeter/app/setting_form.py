@@ -1,0 +1,206 @@
+"""The controls of one way to protect a file, and what each of them changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from htmltools import Tag, TagChild, TagList, tags
+
+from maskmeter.app.controls import button, choice, entry, group, number, slider, tick
+from maskmeter.app.results import FileColumn
+from maskmeter.app.settings import Setting
+from maskmeter.errors import InputError
+
+METHODS = {
+    "swap": "Swap between pairs of records",
+    "pram": "Redraw at random (PRAM)",
+    "redraw": "Redraw rare records only",
+    "recode": "Join categories",
+    "subsample": "Leave out some records",
+}
+ANY = "any record"
+_MOST_SHOWN = 60  # categories that can be ticked to be joined
+
+
+def setting_form(
+    setting: Setting,
+    columns: Sequence[FileColumn],
+    categories: Sequence[str],
+    *,
+    joined: Sequence[str] = (),
+    after: bool = False,
+) -> Tag:
+    """Return the controls of a setting; `columns` are the keys, `categories` those of its key.
+
+    `joined` are the categories ticked to be joined; `after` offers to come after other steps.
+    """
+    parts: list[TagChild] = [choice("Method", "method", METHODS, chosen=setting.method)]
+    titles = {one.name: one.title for one in columns}
+    key = setting.key[0] if setting.key else ""
+    if setting.method != "subsample":
+        parts.append(choice("Key", "setting-key", titles, chosen=key))
+    others = {name: title for name, title in titles.items() if name != key}
+    if setting.method in ("swap", "pram"):
+        parts.append(_rate("Records to change", setting, 50))
+        parts.append(choice("Aimed at", "aimed", {"": ANY} | others, chosen=setting.aimed_at))
+    if setting.method == "swap":
+        parts.append(_within(setting, others))
+    if setting.method == "redraw":
+        parts += _rare(setting)
+    if setting.method == "subsample":
+        parts.append(_rate("Records to leave out", setting, 90))
+    if setting.method == "recode":
+        parts += _joined(setting, categories, joined)
+    if after or setting.first:
+        words = "After the steps that the plan has now"
+        parts.append(tick(words, "after", "after", on=bool(setting.first)))
+    return group("A way to protect the file", *parts)
+
+
+def _rate(words: str, setting: Setting, high: int) -> Tag:
+    value = round(100 * setting.rate, 1)
+    return slider(words, "rate", value, low=0.5, high=high, step=0.5, unit="%")
+
+
+def _within(setting: Setting, others: Mapping[str, str]) -> Tag:
+    boxes = (
+        tick(title, "within", name, on=name in setting.within) for name, title in others.items()
+    )
+    return tags.details(
+        tags.summary("Only between records that agree in"),
+        *boxes,
+        {"open": "open"} if setting.within else {},
+    )
+
+
+def _rare(setting: Setting) -> list[TagChild]:
+    return [
+        slider(
+            "Rare: fewer people share the other keys than",
+            "rarer",
+            setting.rarer_than,
+            low=5,
+            high=1000,
+            step=5,
+        ),
+        slider("Of these", "rare-share", 100 * setting.share, low=5, high=100, step=5, unit="%"),
+    ]
+
+
+def _joined(setting: Setting, categories: Sequence[str], joined: Sequence[str]) -> list[TagChild]:
+    bands = ", ".join(f"{one:g}" for one in setting.bands)
+    parts: list[TagChild] = [
+        entry(
+            "Bands, by their lower bounds", "bounds", bands, note="For numbers, such as 0, 16, 30."
+        ),
+        number("Or all from this number upwards", "from-top", setting.top),
+    ]
+    if 0 < len(categories) <= _MOST_SHOWN:
+        taken = {one for names in setting.groups.values() for one in names}
+        free = [one for one in categories if one not in taken]
+        boxes = (tick(one, "join", one, on=one in joined) for one in free)
+        made = (
+            tags.li(
+                f"{name}: {', '.join(names)} ",
+                button("Part them", "part", name, kind="quiet", aria_label=f"Part {name}"),
+            )
+            for name, names in setting.groups.items()
+        )
+        name = tags.input(type="text", data_line="join-them", autocomplete="off")
+        parts.append(
+            tags.details(
+                tags.summary("Or join categories by hand"),
+                tags.ul(*made),
+                tags.div(*boxes, class_="ticks"),
+                tags.label(tags.span("Name of the new category"), name, class_="field"),
+                button("Join the ticked ones", "join-them", data_from="join-them"),
+                {"open": "open"} if setting.groups or joined else {},
+            )
+        )
+    return parts
+
+
+def entries_of(action: str, value: Any, setting: Setting) -> dict[str, Any]:
+    """Return which entries of a setting an action changes, and to what.
+
+    >>> entries_of("rate", "20", Setting("swap"))
+    {'rate': 0.2}
+    """
+    if action in _SHARES:
+        return {_SHARES[action]: _number(value) / 100}
+    if action == "rarer":
+        return {"rarer_than": _number(value)}
+    if action == "aimed":
+        return {"aimed_at": str(value)}
+    if action == "within":
+        kept = tuple(one for one in setting.within if one != value["name"])
+        return {"within": (*kept, value["name"]) if value["on"] else kept}
+    return {"groups": {}, "bands": (), "top": None} | _anew(action, value)
+
+
+def _anew(action: str, value: Any) -> dict[str, Any]:
+    """Return the entries of an action after which categories have to be joined anew."""
+    if action == "method":
+        return {"method": value}
+    if action == "setting-key":
+        return {"key": (str(value),), "aimed_at": ""}
+    if action == "from-top":
+        return {"top": _number(value) if str(value).strip() else None}
+    return {"bands": tuple(_number(one) for one in str(value).split(",") if one.strip())}
+
+
+_SHARES = {"rate": "rate", "rare-share": "share"}
+ACTIONS = (
+    "method", "setting-key", "rate", "aimed", "within", "rarer", "rare-share", "bounds", "from-top"
+)  # fmt: skip
+
+
+def joined_to(setting: Setting, name: str, categories: Sequence[str]) -> Setting:
+    """Return a recode that also joins some categories under a new name."""
+    if not name.strip():
+        raise InputError("Name the new category first.")
+    if not categories:
+        raise InputError("Tick the categories that are to be joined first.")
+    groups = {**setting.groups, name.strip(): tuple(categories)}
+    return replace(setting, groups=groups, bands=(), top=None)
+
+
+def parted(setting: Setting, name: str) -> Setting:
+    """Return a recode that leaves the categories of a group apart."""
+    kept = {one: names for one, names in setting.groups.items() if one != name}
+    return replace(setting, groups=kept)
+
+
+def complete(setting: Setting) -> bool:
+    """Return whether a setting can be tried.
+
+    >>> complete(Setting("swap", ("lad",))), complete(Setting("recode", ("age",)))
+    (True, False)
+    """
+    if setting.method == "subsample":
+        return True
+    if setting.method == "recode" and not (
+        setting.groups or setting.bands or setting.top is not None
+    ):
+        return False
+    return bool(setting.key)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError("Give a number.") from None
+
+
+def note() -> TagList:
+    """Return what the map shows."""
+    return TagList(
+        tags.p(
+            "Each point is a release: the lower, the safer; the further left, the more useful. A"
+            " click on a point makes it the release of the plan.",
+            class_="under",
+        )
+    )

@@ -1,0 +1,207 @@
+// The page: controls name an action and send its value, tabs follow the address, charts are drawn by
+// Vega. Nothing is computed here.
+(() => {
+  delete document.documentElement.dataset.shinyBusySpinners;
+  delete document.documentElement.dataset.shinyBusyPulse;
+
+  // -- actions --------------------------------------------------------------------------------
+  let busy = false;
+  const waiting = new Map(); // the last value of sliders that move faster than the server answers
+  const send = (name, value) => Shiny.setInputValue("act", {do: name, value}, {priority: "event"});
+  const soon = (name, value) => {
+    if (busy) waiting.set(name, value);
+    else { busy = true; send(name, value); }
+  };
+  $(document).on("shiny:busy", () => { busy = true; });
+  $(document).on("shiny:idle", () => {
+    busy = false;
+    const next = waiting.entries().next();
+    if (next.done) return;
+    waiting.delete(next.value[0]);
+    soon(...next.value);
+  });
+
+  const valueOf = (control) => {
+    if (control.type === "checkbox") return {name: control.dataset.value, on: control.checked};
+    if (control.type === "radio") return control.dataset.value;
+    return control.value;
+  };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-do]");
+    if (button && !button.disabled) {
+      const line = button.dataset.from;
+      const from = line && document.querySelector(`input[data-line="${CSS.escape(line)}"]`);
+      send(button.dataset.do, from ? from.value : button.dataset.value ?? "");
+    }
+    const copied = event.target.closest("button[data-copy]");
+    if (copied) navigator.clipboard.writeText(document.querySelector(`[data-text="${copied.dataset.copy}"]`).textContent)
+      .then(() => { copied.textContent = "Copied"; }, () => { copied.textContent = "Select it and copy"; });
+  });
+  document.addEventListener("input", (event) => {
+    const control = event.target;
+    if (control.type !== "range") return;
+    const shown = document.querySelector(`output[data-of="${control.dataset.do}"]`);
+    if (shown) shown.textContent = control.value + (control.dataset.unit ?? "");
+    control.setAttribute("aria-valuetext", control.value + (control.dataset.unit ?? ""));
+    soon(control.dataset.do, control.value);
+  });
+  document.addEventListener("change", (event) => {
+    const control = event.target;
+    if (!control.dataset?.do) return;
+    if (control.type === "range") setTimeout(() => soon("settle", ""), 250);
+    else send(control.dataset.do, valueOf(control));
+  });
+
+  // -- outputs --------------------------------------------------------------------------------
+  // Nothing is replaced that would be the same, nor a slider in somebody's hand; who had the focus
+  // before has it again afterwards.
+  const shown = new Map();
+  const held = (place) => {
+    const control = document.activeElement;
+    return control && place.contains(control) ? control : null;
+  };
+  const like = (control) => {
+    const {do: name, value} = control.dataset;
+    const parts = [control.tagName.toLowerCase()];
+    if (control.dataset.line) parts.push(`[data-line="${CSS.escape(control.dataset.line)}"]`);
+    if (name) parts.push(`[data-do="${CSS.escape(name)}"]`);
+    if (value) parts.push(`[data-value="${CSS.escape(value)}"]`);
+    return parts.join("");
+  };
+  $(document).on("shiny:value", (event) => {
+    const place = document.getElementById(event.name);
+    if (!place?.classList.contains("shiny-html-output")) return;
+    const html = event.value?.html ?? "";
+    const control = held(place);
+    if (shown.get(event.name) === html || (control?.type === "range" && html.includes(`data-do="${control.dataset.do}"`))) {
+      event.preventDefault();
+      place.classList.remove("recalculating");
+      return;
+    }
+    shown.set(event.name, html);
+    if (!control) return;
+    const [wanted, open] = [like(control), [...place.querySelectorAll("details")].map((one) => one.open)];
+    const again = (left) => requestAnimationFrame(() => {
+      if (document.contains(control)) { if (left) again(left - 1); return; }
+      [...place.querySelectorAll("details")].forEach((one, at) => { one.open ||= open[at] ?? false; });
+      (place.querySelector(wanted) ?? place.querySelector("button, input, select, a"))?.focus({preventScroll: true});
+    });
+    again(30);
+  });
+
+  // -- tabs -----------------------------------------------------------------------------------
+  let known = false; // by the server
+  const first = () => document.querySelector(".panel").id;
+  const go = ({focus}) => {
+    const named = location.hash.slice(1);
+    if (named === "content") return;
+    const panel = document.getElementById(named)?.classList.contains("panel") ? named : first();
+    for (const one of document.querySelectorAll(".panel")) one.hidden = one.id !== panel;
+    for (const link of document.querySelectorAll(".steps a")) {
+      if (link.hash === "#" + panel) link.setAttribute("aria-current", "step");
+      else link.removeAttribute("aria-current");
+    }
+    document.querySelector('.steps [aria-current="step"]').scrollIntoView({block: "nearest", inline: "nearest"});
+    if (focus) {
+      scrollTo(0, 0);
+      document.querySelector(`#${panel} h2`).focus({preventScroll: true});
+    }
+    $(document.getElementById(panel)).trigger("shown");
+    if (known) Shiny.setInputValue("tab", panel);
+  };
+  addEventListener("hashchange", () => go({focus: true}));
+  addEventListener("DOMContentLoaded", () => go({focus: false}));
+  $(document).on("shiny:sessioninitialized", () => { known = true; go({focus: false}); });
+  $(document).on("shiny:disconnected", () => {
+    document.querySelector(".status").textContent =
+      "The page has lost its server: start maskmeter app again, with the same file.";
+  });
+
+  // -- charts ---------------------------------------------------------------------------------
+  const ready = new Promise((resolve) => {
+    const look = () => (window.vegaEmbed ? resolve() : setTimeout(look, 30));
+    look();
+  });
+  const words = (text) => (Array.isArray(text) ? text.join(" ") : text ?? "");
+  const drawing = new WeakMap();
+
+  const frame = (place, spec) => {
+    const title = spec.title ?? {}, figure = document.createElement("figure");
+    figure.innerHTML = '<p class="chart-title"><strong></strong> <span></span></p>'
+      + '<div class="chart" role="img"><div aria-hidden="true"></div></div>';
+    figure.querySelector("strong").textContent = words(title.text ?? title);
+    figure.querySelector("span").textContent = words(title.subtitle);
+    figure.querySelector(".chart").setAttribute("aria-label", spec.description ?? words(title.text));
+    return figure;
+  };
+
+  async function show(place) {
+    const state = drawing.get(place);
+    if (state.busy) return;
+    state.busy = true;
+    await ready;
+    while (state.next) {
+      const spec = state.next;
+      state.next = null;
+      if (!place.clientWidth) { // hidden: drawn when it is seen
+        state.next = spec;
+        break;
+      }
+      state.wide = place.clientWidth;
+      const figure = frame(place, spec), old = place.firstElementChild;
+      if (old) { // drawn beside the old one, which goes when this is there: no flicker
+        figure.classList.add("unfinished");
+      }
+      place.append(figure);
+      const drawn = await draw(figure.querySelector(".chart"), spec, {defaultStyle: false,
+        tooltip: {disableDefaultStyle: true}});
+      figure.classList.remove("unfinished");
+      old?.remove();
+      state.view?.finalize();
+      state.view = drawn;
+      if (place.dataset.click) drawn.view.addEventListener("click", (_, item) => {
+        const picked = item?.datum?.[place.dataset.field ?? "label"];
+        if (picked !== undefined) send(place.dataset.click, picked);
+      });
+    }
+    state.busy = false;
+  }
+
+  class Charts extends Shiny.OutputBinding {
+    find(scope) { return $(scope).find(".chart-place"); }
+    renderValue(place, spec) {
+      const state = drawing.get(place) ?? {};
+      drawing.set(place, state);
+      if (!spec) {
+        state.last = state.next = null;
+        place.replaceChildren();
+        return;
+      }
+      const text = JSON.stringify(spec);
+      if (state.last === text) return;
+      state.last = text;
+      state.next = spec;
+      show(place);
+    }
+    renderError(place) { place.replaceChildren(); }
+  }
+  Shiny.outputBindings.register(new Charts(), "maskmeter.charts");
+
+  let wide = innerWidth, resized;
+  addEventListener("resize", () => {
+    if (innerWidth === wide) return; // a telephone's address bar came or went
+    wide = innerWidth;
+    clearTimeout(resized);
+    resized = setTimeout(fit, 150);
+  });
+  const fit = () => {
+    for (const place of document.querySelectorAll(".chart-place")) {
+      const state = drawing.get(place);
+      if (!place.clientWidth || !state?.last) continue;
+      if (state.wide !== place.clientWidth) state.next ??= JSON.parse(state.last);
+      if (state.next) show(place);
+    }
+  };
+  $(document).on("shown", ".panel, details", fit);
+  document.addEventListener("toggle", (event) => $(event.target).trigger("shown"), true);
+})();

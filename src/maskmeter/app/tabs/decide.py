@@ -1,0 +1,186 @@
+"""The last tab: two releases side by side, and everything that is kept of the decision."""
+
+from __future__ import annotations
+
+from htmltools import Tag, TagList, tags
+from shiny import render, ui
+
+from maskmeter.app.blocks import first, table
+from maskmeter.app.controls import button, choice, group, missing
+from maskmeter.app.desk import Desk
+from maskmeter.app.results import SideBySide
+from maskmeter.app.tabs.tab import Tab, lacking
+from maskmeter.app.work import Work
+from maskmeter.errors import InputError
+from maskmeter.evidence.first_screen import top
+from maskmeter.page import Table
+
+COMPARE, SAVE = "Comparing two releases", "Writing the evidence"
+
+
+def panel() -> TagList:
+    """Return the tab: the decision, the comparison, and what is saved."""
+    return TagList(
+        ui.output_ui("decide_top"),
+        ui.output_ui("decide_pair"),
+        ui.output_ui("decide_beside"),
+        ui.output_ui("decide_save"),
+        ui.output_ui("decide_copy"),
+    )
+
+
+def connect(desk: Desk) -> None:
+    """Say what the tab shows, and what its controls do."""
+    _show(desk)
+    _show_saving(desk)
+    _actions(desk)
+
+
+def _show(desk: Desk) -> None:
+    @render.ui
+    def decide_top() -> TagList:
+        bench = desk.seen()
+        lacks = lacking(bench)
+        if lacks is not None:
+            return lacks
+        found = desk.assessed()
+        if found is not None:
+            return first(top(found.figures))
+        if not bench.plan.step:
+            return missing(
+                "No release is chosen yet. What is saved now is about the file as it is.",
+                "Choose a release",
+                "protect",
+            )
+        return missing("The release was not checked yet.", "Check it", "check")
+
+    @render.ui
+    def decide_pair() -> TagList | None:
+        labels = [one.label for one in desk.seen().tried]
+        if len(labels) < 2:
+            return None
+        one, two = _pair(desk, labels)
+        return TagList(
+            group(
+                "Two releases side by side",
+                choice("This", "pair-one", labels, chosen=one),
+                choice("and this", "pair-two", labels, chosen=two),
+                button("Compare", "compare"),
+            )
+        )
+
+    @render.ui
+    def decide_beside() -> TagList | None:
+        desk.seen()
+        found = desk.shared.compared
+        return None if found is None else TagList(table(_beside(found)))
+
+
+def _show_saving(desk: Desk) -> None:
+    @render.ui
+    def decide_save() -> TagList | None:
+        bench = desk.seen()
+        return None if bench.file is None or bench.problem() is not None else _saving()
+
+    @render.ui
+    def decide_copy() -> TagList | None:
+        bench = desk.seen()
+        if bench.file is None:
+            return None
+        return TagList(
+            tags.h3("Repeat it elsewhere"),
+            _copied("The plan file", "plan-text", bench.plan_text()),
+            _copied("The command", "command", bench.command_line()),
+            _copied("The same in Python", "python", bench.python_lines()),
+        )
+
+
+def _actions(desk: Desk) -> None:
+    bench = desk.bench
+
+    def compare(_: str) -> None:
+        pair = _pair(desk, [one.label for one in bench.tried])
+
+        def task(work: Work) -> None:
+            desk.shared.compared = bench.side_by_side(pair, work)
+
+        desk.jobs.start(COMPARE, task)
+
+    def save_pack(folder: str) -> None:
+        name = _named(folder, "Name the folder first.")
+
+        def task(work: Work) -> str:
+            pack = bench.save_pack(name, work)
+            return f"Wrote {len(pack.files)} files to {name}."
+
+        desk.jobs.start(SAVE, task)
+
+    def save_plan(path: str) -> str:
+        return f"Wrote {bench.save_plan(_named(path, 'Name the plan file first.')).name}."
+
+    desk.on("pair-one", lambda label: desk.shared.change(pair=(label, desk.draft.pair[1])))
+    desk.on("pair-two", lambda label: desk.shared.change(pair=(desk.draft.pair[0], label)))
+    desk.on("compare", compare)
+    desk.on("save-pack", save_pack)
+    desk.on("save-plan", save_plan)
+
+
+def _named(given: str, words: str) -> str:
+    if not given.strip():
+        raise InputError(words)
+    return given.strip()
+
+
+def _pair(desk: Desk, labels: list[str]) -> tuple[str, str]:
+    """Return the releases to compare: those asked for, else the file as it is and the chosen one."""
+    one, two = desk.draft.pair
+    last = desk.bench.chosen or labels[-1]
+    return (one if one in labels else labels[0], two if two in labels else last)
+
+
+def _beside(found: SideBySide) -> Table:
+    rows = tuple((name, *values) for name, values in found.rows)
+    return Table("Two releases side by side", ("figure", *found.labels), rows)
+
+
+def _saving() -> TagList:
+    """Return the controls that write files; nothing else on the page does."""
+    return TagList(
+        tags.h3("Save"),
+        tags.div(
+            _save("Folder of the evidence pack", "save-pack", "evidence", "Save the pack"),
+            _save("Plan file", "save-plan", "plan.toml", "Save the plan"),
+            class_="saving",
+        ),
+        tags.p(
+            "Both are written below the directory where the page was started, and never over"
+            " something that is there.",
+            class_="under",
+        ),
+    )
+
+
+def _save(words: str, do: str, usual: str, press: str) -> Tag:
+    """Return a line for a name, and the button that sends it."""
+    line = tags.input(
+        type="text", data_line=do, value=usual, autocomplete="off", spellcheck="false"
+    )
+    return tags.div(
+        tags.label(tags.span(words), line, class_="field"),
+        button(press, do, kind="main", data_from=do),
+        class_="save-as",
+    )
+
+
+def _copied(title: str, name: str, text: str) -> Tag:
+    return tags.details(
+        tags.summary(title),
+        tags.pre(tags.code(text), data_text=name, tabindex="0"),
+        tags.p(
+            tags.button("Copy", type="button", class_="button quiet", data_copy=name),
+        ),
+        class_="fold",
+    )
+
+
+DECIDE = Tab("decide", "Decide", "What is released?", panel, connect)

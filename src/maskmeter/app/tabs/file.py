@@ -1,0 +1,136 @@
+"""The first tab: which file is opened, and which plan."""
+
+from __future__ import annotations
+
+from htmltools import Tag, TagList, tags
+from shiny import render, ui
+
+from maskmeter.app.blocks import facts
+from maskmeter.app.controls import button, onward
+from maskmeter.app.desk import Desk
+from maskmeter.app.results import FileEntry, OpenedFile
+from maskmeter.app.tabs.tab import Tab
+from maskmeter.app.work import Work
+from maskmeter.page import Fact
+
+_UNITS = ("bytes", "kB", "MB", "GB")
+
+
+def panel() -> TagList:
+    """Return the tab: what is open, and what can be."""
+    return TagList(
+        ui.output_ui("file_open"),
+        tags.h3("Open a file"),
+        ui.output_ui("file_list"),
+        tags.h3("Or look around first"),
+        tags.p(
+            "The built-in example is a survey of invented people, of the size of a real one.",
+            class_="under",
+        ),
+        tags.p(button("Open the example", "example")),
+    )
+
+
+def connect(desk: Desk) -> None:
+    """Say what the tab shows, and what its controls do."""
+
+    @render.ui
+    def file_open() -> TagList | None:
+        file = desk.seen().file
+        return None if file is None else _opened(file)
+
+    @render.ui
+    def file_list() -> TagList:
+        bench, folder = desk.seen(), desk.draft.folder
+        return _listed(folder, bench.files(folder))
+
+    def open_file(path: str) -> None:
+        desk.jobs.start("Opening the file", lambda work: _open(desk, path, work))
+
+    def open_example(_: str) -> None:
+        desk.jobs.start("Opening the example", lambda work: _open_example(desk, work))
+
+    def open_plan(path: str) -> str:
+        desk.bench.open_plan(path)
+        return f"Opened the plan {path}."
+
+    def look_inside(path: str) -> None:
+        desk.bench.files(path)  # it refuses what is no folder here
+        desk.shared.change(folder=path)
+
+    desk.on("folder", look_inside)
+    desk.on("open", open_file)
+    desk.on("example", open_example)
+    desk.on("open-plan", open_plan)
+
+
+def _open(desk: Desk, path: str, work: Work) -> str:
+    return f"Opened {desk.bench.open(path, work).name}."
+
+
+def _open_example(desk: Desk, work: Work) -> str:
+    return f"Opened {desk.bench.open_example(work).name}."
+
+
+def _opened(file: OpenedFile) -> TagList:
+    proposed = sum(one.role == "key" for one in file.columns)
+    listed = (
+        Fact("Open", file.name),
+        Fact("Records", f"{file.records:,}"),
+        Fact("Columns", f"{len(file.columns):,}", f"{proposed:,} may be keys"),
+    )
+    return TagList(facts(listed), onward("Choose the keys", "keys"))
+
+
+def _listed(folder: str, entries: tuple[FileEntry, ...]) -> TagList:
+    """Return a folder: where it is, and what can be opened there."""
+    rows = [_row(one) for one in entries]
+    last = tags.th(tags.span("what to do", class_="unseen"), scope="col")
+    head = tags.tr(*(tags.th(one, scope="col") for one in ("name", "kind", "size")), last)
+    drawn = tags.table(
+        tags.caption("Files that can be opened", class_="unseen"),
+        tags.thead(head),
+        tags.tbody(rows),
+    )
+    place = tags.p(_crumbs(folder), class_="crumbs")
+    if not rows:
+        return TagList(place, tags.p("Nothing here can be opened.", class_="under"))
+    held = tags.div(drawn, class_="wide", tabindex="0", role="group", aria_label="Files")
+    return TagList(place, held)
+
+
+def _row(one: FileEntry) -> Tag:
+    action = {"folder": ("Look inside", "folder"), "plan": ("Open the plan", "open-plan")}
+    words, do = action.get(one.kind, ("Open", "open"))
+    named = f"{one.name}/" if one.kind == "folder" else one.name
+    kind = {"folder": "folder", "plan": "plan"}.get(one.kind, one.format)
+    return tags.tr(
+        tags.th(named, scope="row"),
+        tags.td(kind),
+        tags.td("" if one.kind == "folder" else size(one.size), class_="figure"),
+        tags.td(button(words, do, one.path, kind="quiet", aria_label=f"{words}: {one.name}")),
+    )
+
+
+def _crumbs(folder: str) -> TagList:
+    """Return the way from the start directory to a folder, each part of it a button."""
+    parts = [part for part in folder.split("/") if part]
+    found = [button("start directory", "folder", "", kind="crumb")]
+    for place, part in enumerate(parts, 1):
+        found += [tags.span(" / "), button(part, "folder", "/".join(parts[:place]), kind="crumb")]
+    return TagList("In ", *found)
+
+
+def size(many: float) -> str:
+    """Return a size of a file in words.
+
+    >>> size(120), size(1_500), size(100_000_000)
+    ('120 bytes', '1.5 kB', '100 MB')
+    """
+    place = 0
+    while many >= 1000 and place < len(_UNITS) - 1:
+        many, place = many / 1000, place + 1
+    return f"{many:.3g} {_UNITS[place]}"
+
+
+FILE = Tab("file", "File", "Which file is to be released?", panel, connect)

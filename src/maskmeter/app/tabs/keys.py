@@ -1,0 +1,164 @@
+"""The tab of the keys: what an intruder may know of a person."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Mapping
+
+from htmltools import Tag, TagChild, TagList, tags
+from shiny import render, ui
+
+from maskmeter.app import changes
+from maskmeter.app.blocks import facts
+from maskmeter.app.controls import button, missing, onward, tick
+from maskmeter.app.desk import Desk
+from maskmeter.app.results import ExpectedMatches, FileColumn, KeyCounts, KeyWarning, OpenedFile
+from maskmeter.app.tabs.tab import Tab
+from maskmeter.display import SIZES
+from maskmeter.evidence.wording import Numbers, percent
+from maskmeter.page import Fact
+
+
+def panel() -> TagList:
+    """Return the tab: the counts, the warnings and the columns."""
+    return TagList(
+        tags.p(
+            "Tick the columns whose values an intruder may know from elsewhere: where somebody"
+            " lives, their age, their job.",
+            class_="under",
+        ),
+        ui.output_ui("key_counts"),
+        ui.output_ui("key_warnings"),
+        ui.output_ui("key_columns"),
+    )
+
+
+def connect(desk: Desk) -> None:
+    """Say what the tab shows, and what its controls do."""
+
+    @render.ui
+    async def key_counts() -> TagList | None:
+        bench = desk.seen()
+        keys = bench.plan.data.keys
+        if bench.file is None or not keys:
+            return None
+        counts = await to_thread(bench.key_counts, keys)
+        matches = await to_thread(bench.expected_matches, keys)
+        return _counts(counts, matches)
+
+    @render.ui
+    async def key_warnings() -> TagList | None:
+        bench = desk.seen()
+        keys = bench.plan.data.keys
+        if bench.file is None or not keys:
+            return None
+        found = await to_thread(bench.key_warnings, keys)
+        return TagList(tags.ul(*map(_warning, found), class_="warnings")) if found else None
+
+    @render.ui
+    def key_columns() -> TagList:
+        bench = desk.seen()
+        if bench.file is None:
+            return missing("No file is open yet.", "Open a file", "file")
+        return _columns(bench.file, bench.plan.data.keys, bench.plan.data.bands)
+
+    _actions(desk)
+
+
+def _actions(desk: Desk) -> None:
+    bench = desk.bench
+
+    def key(asked: Mapping[str, object]) -> None:
+        file = bench.file
+        if file is None:
+            return
+        kept = [one for one in bench.plan.data.keys if one != asked["name"]]
+        keys = [*kept, str(asked["name"])] if asked["on"] else kept
+        ordered = [one.name for one in file.columns if one.name in keys]
+        bench.apply(changes.with_keys(bench.plan, ordered, file))
+
+    def proposed(_: str) -> None:
+        if bench.file is not None:
+            keys = [one.name for one in bench.file.columns if one.role == "key"]
+            bench.apply(changes.with_keys(bench.plan, keys, bench.file))
+
+    def banded(name: str) -> None:
+        column = None if bench.file is None else bench.file.column(name)
+        if column is not None:
+            bench.apply(changes.with_bands(bench.plan, name, column.bands))
+
+    desk.on("key", key)
+    desk.on("untick", lambda name: key({"name": name, "on": False}))
+    desk.on("proposed", proposed)
+    desk.on("bands", banded)
+    desk.on("no-bands", lambda name: bench.apply(changes.with_bands(bench.plan, name, ())))
+    desk.on("codes", lambda name: bench.apply(changes.as_codes(bench.plan, name)))
+
+
+def _counts(counts: KeyCounts, matches: ExpectedMatches | None) -> TagList:
+    alone = percent(counts.uniques / counts.records) if counts.records else ""
+    listed = [
+        Fact("Unique records", f"{counts.uniques:,}", f"{alone} of {counts.records:,}"),
+        *(
+            Fact(f"In cells of {size}", f"{many:,}")
+            for size, many in zip(SIZES[1:], counts.cell_sizes[1:], strict=True)
+        ),
+    ]
+    if matches is None:
+        listed.append(Fact("Expected matches", "–", "once the sample is known"))  # noqa: RUF001
+    elif not matches.assessable:
+        listed.append(Fact("Expected matches", "–", "not assessable"))  # noqa: RUF001
+    else:
+        say = Numbers(None)
+        told = f"{percent(matches.share)} of the uniques"
+        listed.append(Fact("Expected matches", say.matches(matches.total), told))
+    return TagList(facts(listed))
+
+
+def _warning(one: KeyWarning) -> Tag:
+    parts: list[TagChild] = [tags.span(one.text, " ")]
+    if one.bands:
+        parts.append(button("Use bands", "bands", one.column, kind="quiet"))
+        parts.append(button("They are codes", "codes", one.column, kind="quiet"))
+    parts.append(
+        button("Untick", "untick", one.column, kind="quiet", aria_label=f"Untick {one.column}")
+    )
+    return tags.li(*parts)
+
+
+def _columns(file: OpenedFile, keys: list[str], bands: Mapping[str, object]) -> TagList:
+    names = ("column", "categories", "without a value", "what it looks like", "bands")
+    right = (None, "figure", "figure", None, None)
+    head = tags.tr(
+        *(tags.th(one, scope="col", class_=kind) for one, kind in zip(names, right, strict=True))
+    )
+    rows = [_column(one, on=one.name in keys, banded=one.name in bands) for one in file.columns]
+    drawn = tags.table(
+        tags.caption("The columns of the file", class_="unseen"),
+        tags.thead(head),
+        tags.tbody(*rows),
+    )
+    return TagList(
+        tags.p(button("Tick what plan init proposes", "proposed", kind="quiet")),
+        tags.div(drawn, class_="wide", tabindex="0", role="group", aria_label="Columns"),
+        onward("Say how they were sampled", "sample") if keys else None,
+    )
+
+
+def _column(one: FileColumn, *, on: bool, banded: bool) -> Tag:
+    bands: Tag | None = None
+    if on and banded:
+        bands = button("Undo bands", "no-bands", one.name, kind="quiet")
+    elif on and one.bands:
+        bands = button("Use bands", "bands", one.name, kind="quiet")
+    return tags.tr(
+        tags.th(tick(one.title, "key", one.name, on=on), scope="row"),
+        tags.td(f"{one.categories:,}", class_="figure"),
+        tags.td(f"{one.missing:,}" if one.missing else "", class_="figure"),
+        tags.td(one.why),
+        tags.td(bands),
+        class_="on" if on else None,
+    )
+
+
+KEYS = Tab("keys", "Keys", "What may an intruder know?", panel, connect)

@@ -1,0 +1,313 @@
+"""The tab where the file is protected: each setting leaves a point on the map."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from htmltools import Tag, TagList, tags
+from shiny import render, req, ui
+
+from maskmeter.app.blocks import facts
+from maskmeter.app.charts import chart_place, render_chart
+from maskmeter.app.controls import button, onward
+from maskmeter.app.desk import Desk
+from maskmeter.app.results import Tried
+from maskmeter.app.setting_form import (
+    ACTIONS,
+    complete,
+    entries_of,
+    joined_to,
+    note,
+    parted,
+    setting_form,
+)
+from maskmeter.app.settings import Setting
+from maskmeter.app.tabs.tab import Tab, lacking
+from maskmeter.app.target import target_form
+from maskmeter.app.work import Work
+from maskmeter.errors import InputError
+from maskmeter.evidence.drawings import map_drawing, option_frame
+from maskmeter.evidence.schema import MapFigures
+from maskmeter.evidence.wording import Numbers, percent
+from maskmeter.page import Fact
+from maskmeter.riskutility.riskmap import UNCHANGED, map_table
+
+TRYING = "this setting"
+REFINE, FIND, MAP = "Drawing it again", "Looking for a release", "Measuring the points"
+
+
+def panel() -> TagList:
+    """Return the tab: the controls beside the map, and the points below it."""
+    return TagList(
+        ui.output_ui("protect_missing"),
+        tags.div(
+            tags.div(
+                ui.output_ui("protect_form"),
+                ui.output_ui("protect_now"),
+                ui.output_ui("protect_target"),
+            ),
+            tags.div(
+                ui.output_ui("protect_note"),
+                chart_place("protect_map", click="choose"),
+                ui.output_ui("protect_points"),
+            ),
+            class_="bench",
+        ),
+        ui.output_ui("protect_next"),
+    )
+
+
+def connect(desk: Desk) -> None:
+    """Say what the tab shows, and what its controls do."""
+    _show_controls(desk)
+    _show_map(desk)
+    _setting_actions(desk)
+    _map_actions(desk)
+
+
+def begin(desk: Desk) -> None:
+    """Put a first point on the map, or measure those again whose keys or sample have changed."""
+    bench, setting = desk.bench, _setting(desk)
+    if not _ready(desk):
+        return
+    if bench.pending:
+        desk.shared.once(MAP, lambda work: bench.map(work) and None)
+    elif not bench.tried and complete(setting):
+        desk.shared.once(MAP, lambda _: bench.try_setting(setting, label=TRYING) and None)
+
+
+def _ready(desk: Desk) -> bool:
+    return desk.bench.file is not None and desk.bench.problem() is None
+
+
+def _show_controls(desk: Desk) -> None:
+    bench = desk.bench
+
+    @render.ui
+    def protect_missing() -> TagList | None:
+        return lacking(desk.seen())
+
+    @render.ui
+    async def protect_form() -> TagList | None:
+        file = desk.seen().file
+        if file is None or not _ready(desk):
+            return None
+        setting = _setting(desk)
+        keys = [one for one in file.columns if one.name in bench.plan.data.keys]
+        recoded = setting.method == "recode" and setting.key
+        named = await to_thread(bench.categories, setting.key[0]) if recoded else ()
+        return TagList(
+            setting_form(setting, keys, named, joined=desk.draft.join, after=bool(bench.plan.step)),
+            tags.p(
+                button("Try it", "try"), " ", button("Keep this point", "keep"), class_="buttons"
+            ),
+        )
+
+    @render.ui
+    def protect_now() -> TagList | None:
+        found = [one for one in desk.seen().tried if one.label == TRYING]
+        return _figures(found[-1]) if found and _ready(desk) else None
+
+    @render.ui
+    def protect_target() -> TagList | None:
+        plan = desk.seen().plan
+        if not _ready(desk):
+            return None
+        able: dict[str, str] = {} if plan.target is not None else {"disabled": "disabled"}
+        return TagList(
+            target_form(plan.target),
+            tags.p(button("Find it for me", "find", kind="main", **able), class_="buttons"),
+        )
+
+
+def _show_map(desk: Desk) -> None:
+    @render.ui
+    def protect_note() -> TagList | None:
+        return note() if desk.seen().tried and _ready(desk) else None
+
+    @render_chart
+    async def protect_map() -> Any:
+        found = await _map(desk)
+        if found is None:
+            return None
+        return await to_thread(map_drawing, found, chosen=_chosen(desk))
+
+    @render.ui
+    async def protect_points() -> TagList | None:
+        found, chosen = await _map(desk), _chosen(desk)
+        if found is None:
+            return None
+        listed = map_table(
+            option_frame(found), measure=found.measure, intruder=found.intruder, chosen=chosen
+        )
+        return _points(listed.caption, listed.head, listed.rows, chosen)
+
+    @render.ui
+    def protect_next() -> TagList | None:
+        return TagList(onward("Check the release", "check")) if desk.seen().plan.step else None
+
+
+async def _map(desk: Desk) -> MapFigures | None:
+    """Return the map; the one that is shown stays as long as points have to be measured."""
+    bench = desk.seen_late()
+    if not _ready(desk) or not (bench.tried or bench.pending):
+        return None
+    req(not bench.pending, cancel_output=True)
+    return await to_thread(bench.map_figures)
+
+
+def _chosen(desk: Desk) -> str:
+    return desk.bench.chosen if desk.bench.plan.step else ""
+
+
+def _setting(desk: Desk) -> Setting:
+    """Return what the controls are set to; a key that the plan does not have is replaced."""
+    setting, keys = desk.draft.setting, desk.bench.plan.data.keys
+    if keys and (not setting.key or setting.key[0] not in keys):
+        setting = replace(setting, key=(keys[0],), aimed_at="", within=())
+    return setting
+
+
+def _setting_actions(desk: Desk) -> None:
+    bench = desk.bench
+
+    def attempt(setting: Setting) -> None:
+        desk.shared.change(setting=setting, join=())
+        running = desk.jobs.running
+        if running is not None and running[0] == REFINE:
+            desk.jobs.cancel()  # of another setting
+        if complete(setting):
+            bench.try_setting(setting, label=TRYING)
+
+    def changed(action: str, value: Any) -> None:
+        setting = _setting(desk)
+        attempt(replace(setting, **entries_of(action, value, setting)))
+
+    for action in ACTIONS:
+        desk.on(action, partial(changed, action))
+
+    def settle(_: Any) -> None:
+        if desk.jobs.running is None and any(one.label == TRYING for one in bench.tried):
+            desk.jobs.start(REFINE, lambda work: bench.refine(TRYING, work) and None)
+
+    def join(asked: Mapping[str, Any]) -> None:
+        kept = tuple(one for one in desk.draft.join if one != asked["name"])
+        desk.shared.change(join=(*kept, str(asked["name"])) if asked["on"] else kept)
+
+    def after(asked: Mapping[str, Any]) -> None:
+        first = tuple(bench.plan.step) if asked["on"] else ()
+        attempt(replace(_setting(desk), first=first))
+
+    desk.on("after", after)
+    desk.on("settle", settle)
+    desk.on("join", join)
+    desk.on("join-them", lambda name: attempt(joined_to(_setting(desk), name, desk.draft.join)))
+    desk.on("part", lambda name: attempt(parted(_setting(desk), name)))
+    desk.on("try", lambda _: attempt(_complete(desk)))
+    desk.on("keep", lambda _: _keep(desk))
+
+
+def _complete(desk: Desk) -> Setting:
+    setting = _setting(desk)
+    if not complete(setting):
+        raise InputError("Say first which categories are to be joined.")
+    return setting
+
+
+def _keep(desk: Desk) -> str:
+    kept = desk.bench.try_setting(_complete(desk))
+    desk.bench.forget(TRYING)
+    return f"Kept {kept.label} on the map."
+
+
+def _map_actions(desk: Desk) -> None:
+    bench = desk.bench
+
+    def choose(label: str) -> str | None:
+        if label == UNCHANGED:
+            return None
+        bench.choose(label)
+        return f"The plan now has {label}."
+
+    def find(_: str) -> None:
+        target = bench.plan.target
+        if target is None:
+            raise InputError("Set a target first.")
+
+        def task(work: Work) -> str:
+            found = bench.find(target, work)
+            bench.choose(found.label)
+            return found.summary
+
+        desk.jobs.start(FIND, task)
+
+    desk.on("choose", choose)
+    desk.on("forget", bench.forget)
+    desk.on("find", find)
+
+
+def _figures(one: Tried) -> TagList:
+    """Return the figures of the setting that is being tried."""
+    say, point = Numbers(None), one.point
+    drawn = f"mean of {point.replications} draws" if one.refined else "one draw"
+    listed = [
+        Fact("Matches, informed", say.matches(point.informed), percent(point.informed_share)),
+        Fact("by exact matching", say.matches(point.risk), percent(point.share)),
+        Fact("Information loss", f"{point.loss:.1f}%", drawn),
+        Fact("Records changed", percent(point.changed)),
+    ]
+    marked = None
+    if one.verdict is not None:
+        tone = "good" if one.verdict == "met" else "bad"
+        marked = tags.p(f"Target {one.verdict}", class_=f"verdict {tone}")
+    said = (tags.p(words, class_="aside caution") for words in one.cautions)
+    return TagList(marked, facts(listed), *said)
+
+
+def _points(
+    caption: str, head: tuple[str, ...], rows: tuple[tuple[str, ...], ...], chosen: str
+) -> TagList:
+    """Return the points as a table, each with the buttons that choose it or take it away."""
+    last = len(head) - 1
+    drawn = tags.table(
+        tags.caption(caption),
+        tags.thead(
+            tags.tr(
+                *(
+                    tags.th(name, scope="col", class_=None if place in (0, last) else "figure")
+                    for place, name in enumerate(head)
+                ),
+                tags.th(tags.span("what to do", class_="unseen"), scope="col"),
+            )
+        ),
+        tags.tbody(*(_point(row, chosen) for row in rows)),
+    )
+    return TagList(tags.div(drawn, class_="wide", tabindex="0", role="group", aria_label=caption))
+
+
+def _point(row: tuple[str, ...], chosen: str) -> Tag:
+    label = row[0]
+    figures = (tags.td(cell, class_="figure") for cell in row[1:-1])
+    buttons: list[Tag] = []
+    if label != UNCHANGED:
+        if label != chosen:
+            buttons.append(
+                button("Choose", "choose", label, kind="quiet", aria_label=f"Choose {label}")
+            )
+        buttons.append(
+            button("Remove", "forget", label, kind="quiet", aria_label=f"Remove {label}")
+        )
+    return tags.tr(
+        tags.th(label, scope="row"),
+        *figures,
+        tags.td(row[-1]),
+        tags.td(tags.span(*buttons, class_="buttons")),
+        class_="on" if label == chosen else None,
+    )
+
+
+PROTECT = Tab("protect", "Protect", "How is the file protected?", panel, connect, begin)

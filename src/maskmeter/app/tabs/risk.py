@@ -1,0 +1,218 @@
+"""The tab of the risk before protection: the mark, the number, and what is behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from htmltools import TagList, tags
+from msgspec.structs import replace
+from shiny import render, ui
+
+from maskmeter.app.blocks import first, shown, table
+from maskmeter.app.charts import chart_place, render_chart
+from maskmeter.app.controls import button, number, onward, slider
+from maskmeter.app.desk import Desk
+from maskmeter.app.results import RiskNow
+from maskmeter.app.tabs.tab import Tab, lacking
+from maskmeter.app.target import connect_target, target_form
+from maskmeter.app.work import Work
+from maskmeter.app.workbench import Workbench
+from maskmeter.errors import InputError
+from maskmeter.evidence.check_figures import CheckFigures
+from maskmeter.evidence.drawings import drivers_chart, path_chart
+from maskmeter.evidence.first_screen import top
+from maskmeter.evidence.schema import Figures
+from maskmeter.evidence.sections import reductions, risk_table, sections
+from maskmeter.page import Table, Text
+from maskmeter.risk.curve import AtThreshold
+
+WORK = "Measuring the risk"
+
+
+def panel() -> TagList:
+    """Return the tab: the risk, its curve, its keys and its model."""
+    return TagList(
+        ui.output_ui("risk_top"),
+        ui.output_ui("risk_target"),
+        tags.div(
+            tags.div(chart_place("risk_curve", click="threshold")),
+            tags.div(ui.output_ui("risk_handle"), ui.output_ui("risk_coupled")),
+            class_="beside",
+        ),
+        tags.div(
+            tags.div(chart_place("risk_drivers")),
+            tags.div(ui.output_ui("risk_keys")),
+            class_="beside",
+        ),
+        ui.output_ui("risk_rest"),
+        tags.details(
+            tags.summary("The model behind the estimate"),
+            ui.output_ui("risk_model"),
+            chart_place("risk_path"),
+            class_="fold",
+        ),
+        ui.output_ui("risk_next"),
+    )
+
+
+def connect(desk: Desk) -> None:
+    """Say what the tab shows, and what its controls do."""
+    _show_risk(desk)
+    _show_curve(desk)
+    _show_behind(desk)
+    connect_target(desk)
+    desk.on("measure", lambda _: desk.shared.again(WORK, lambda work: _measure(desk.bench, work)))
+    desk.on("threshold", lambda value: _couple(desk, lambda at: at.at_threshold(_share(value))))
+    desk.on("records", lambda value: _couple(desk, lambda at: at.at_records(round(_number(value)))))
+    desk.on("matches", lambda value: _couple(desk, lambda at: at.at_matches(_number(value))))
+
+
+def begin(desk: Desk) -> None:
+    """Measure the risk, if all is known that it takes and it was not measured yet."""
+    bench = desk.bench
+    if bench.file is not None and bench.problem() is None and bench.risk_ready is None:
+        desk.shared.once(WORK, lambda work: _measure(bench, work))
+
+
+def _measure(bench: Workbench, work: Work) -> None:
+    bench.risk_now(work)
+
+
+def as_it_is(figures: Figures) -> Figures:
+    """Return the figures of a file without what is said of a release: it was not checked for one."""
+    return replace(
+        figures,
+        scenarios=tuple(replace(one, unprotected=None) for one in figures.scenarios),
+        check=CheckFigures(passed=True, findings=()),
+        mark=None if figures.target is None else figures.target.verdict,
+        changed=None,
+        left_out=None,
+        mean_loss=None,
+    )
+
+
+def _couple(desk: Desk, read: Callable[[Any], AtThreshold]) -> None:
+    found = desk.bench.risk_ready
+    if found is not None:
+        desk.shared.change(threshold=read(found.curve).threshold)
+
+
+def _share(value: str | float) -> float:
+    return min(max(_number(value) / 100, 0.0), 1.0)
+
+
+def _number(value: str | float) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError("Give a number.") from None
+
+
+def _show_risk(desk: Desk) -> None:
+    @render.ui
+    def risk_top() -> TagList:
+        lacks = lacking(desk.seen())
+        if lacks is not None:
+            return lacks
+        found = desk.risk()
+        if found is None:
+            return TagList(
+                tags.p("The risk of the file is measured before anything is changed."),
+                button("Measure the risk", "measure", kind="main") if not desk.moving() else None,
+            )
+        return first(top(as_it_is(found.figures)))
+
+    @render.ui
+    def risk_target() -> TagList | None:
+        bench = desk.seen()
+        if bench.file is None or bench.problem() is not None:
+            return None
+        return TagList(target_form(bench.plan.target))
+
+    @render.ui
+    def risk_next() -> TagList | None:
+        return TagList(onward("Protect the file", "protect")) if _found(desk) else None
+
+
+def _found(desk: Desk) -> RiskNow | None:
+    """Return the risk, if it was measured and its figures hold."""
+    found = desk.risk()
+    return found if found is not None and found.figures.assessable else None
+
+
+def _show_curve(desk: Desk) -> None:
+    @render_chart
+    def risk_curve() -> Any:
+        found = _found(desk)
+        if found is None or not len(found.curve):
+            return None
+        return found.curve.plot(threshold=desk.draft.threshold)
+
+    @render.ui
+    def risk_handle() -> TagList | None:
+        found = _found(desk)
+        if found is None or not len(found.curve):
+            return None
+        value = round(100 * desk.draft.threshold, 1)
+        return TagList(
+            slider("Threshold of risk", "threshold", value, low=0, high=100, step=0.5, unit="%")
+        )
+
+    @render.ui
+    def risk_coupled() -> TagList | None:
+        found = _found(desk)
+        if found is None or not len(found.curve):
+            return None
+        at = found.curve.at_threshold(desk.draft.threshold)
+        of = f"of {len(found.curve):,} unique records"
+        total = f"of {found.curve.total:,.1f} in all"
+        return TagList(
+            number("Records above it", "records", at.records, note=of, min="0", step="1"),
+            number("Matches among them", "matches", round(at.matches, 1), note=total, min="0"),
+        )
+
+
+def _show_behind(desk: Desk) -> None:
+    @render_chart
+    def risk_drivers() -> Any:
+        found = _found(desk)
+        if found is None or not found.worst.without_one_key:
+            return None
+        return drivers_chart(found.figures)
+
+    @render.ui
+    def risk_keys() -> TagList | None:
+        found = _found(desk)
+        rows = () if found is None else tuple(reductions(found.figures))
+        head = ("key left out", "unique records", "correct matches", "reduction")
+        return TagList(table(Table("The risk without one key", head, rows))) if rows else None
+
+    @render.ui
+    def risk_rest() -> TagList | None:
+        found = _found(desk)
+        if found is None:
+            return None
+        said = dict.fromkeys(one.text for one in found.cautions)
+        return TagList(
+            table(risk_table(as_it_is(found.figures))), shown(Text(one, "Caution") for one in said)
+        )
+
+    @render.ui
+    def risk_model() -> TagList | None:
+        found = _found(desk)
+        if found is None:
+            return None
+        listed = [one for one in sections(found.figures) if "model" in one.title]
+        if not listed:
+            return TagList(tags.p("The population is known, so that no model is needed."))
+        return shown(block for one in listed for block in one.blocks)
+
+    @render_chart
+    def risk_path() -> Any:
+        found = _found(desk)
+        model = None if found is None else found.worst.model
+        return path_chart(model) if model is not None and model.path else None
+
+
+RISK = Tab("risk", "Risk now", "How risky is the file as it is?", panel, connect, begin)

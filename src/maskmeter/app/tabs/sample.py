@@ -1,0 +1,136 @@
+"""The tab of the sample: which part of the population the file holds."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+
+from htmltools import TagChild, TagList, tags
+from shiny import render, ui
+
+from maskmeter.app import changes
+from maskmeter.app.blocks import facts
+from maskmeter.app.controls import choice, group, missing, number, onward, radio
+from maskmeter.app.desk import Desk
+from maskmeter.app.results import FileEntry, OpenedFile, SamplingNow
+from maskmeter.app.tabs.tab import Tab
+from maskmeter.errors import InputError
+from maskmeter.evidence.wording import percent
+from maskmeter.page import Fact
+from maskmeter.plan.schema import Data
+
+KINDS = {
+    "fraction": "I know which share of the population is in the file",
+    "weights": "A column holds survey weights",
+    "population": "I have a file of the whole population",
+}
+
+
+def panel() -> TagList:
+    """Return the tab: the choice, and what it implies."""
+    return TagList(
+        tags.p(
+            "Somebody who is alone in the file is rarely alone in the population: the smaller the"
+            " sample, the safer. That is why the sample matters.",
+            class_="under",
+        ),
+        ui.output_ui("sample_form"),
+        ui.output_ui("sample_now"),
+    )
+
+
+def connect(desk: Desk) -> None:
+    """Say what the tab shows, and what its controls do."""
+    bench = desk.bench
+
+    @render.ui
+    def sample_form() -> TagList:
+        file = desk.seen().file
+        if file is None:
+            return missing("No file is open yet.", "Open a file", "file")
+        kind = desk.draft.sampled or _kind(bench.plan.data)
+        return TagList(
+            group(
+                "How was the file sampled?",
+                *(radio(words, "sampled", one, on=one == kind) for one, words in KINDS.items()),
+            ),
+            _entry(kind, file, bench.plan.data, bench.files(desk.draft.folder)),
+        )
+
+    @render.ui
+    async def sample_now() -> TagList | None:
+        if desk.seen().file is None:
+            return None
+        return _now(await to_thread(bench.sampling))
+
+    def fraction(text: str) -> None:
+        bench.apply(changes.with_fraction(bench.plan, _percent(text)))
+
+    def weights(column: str) -> None:
+        if column:
+            bench.apply(changes.with_weights(bench.plan, column))
+
+    desk.on("sampled", lambda kind: desk.shared.change(sampled=kind))
+    desk.on("fraction", fraction)
+    desk.on("weights", weights)
+    desk.on("population", lambda path: bench.apply(changes.with_population(bench.plan, path)))
+
+
+def _percent(text: str) -> float:
+    try:
+        return float(text) / 100
+    except ValueError:
+        raise InputError("Give the share of the population in percent, such as 1.") from None
+
+
+def _kind(data: Data) -> str:
+    if data.population is not None:
+        return "population"
+    return "weights" if data.weights is not None else "fraction"
+
+
+def _entry(kind: str, file: OpenedFile, data: Data, entries: tuple[FileEntry, ...]) -> TagChild:
+    """Return what has to be entered for a kind of sampling."""
+    if kind == "weights":
+        columns = {"": "Choose a column"} | {
+            one.name: one.title for one in file.columns if one.numeric or one.role == "weights"
+        }
+        return choice("Column of weights", "weights", columns, chosen=data.weights or "")
+    if kind == "population":
+        found = {"": "None"} | {one.path: one.name for one in entries if one.kind == "data"}
+        if data.population is not None:
+            found.setdefault(data.population, data.population)
+        chosen = data.population or ""
+        note = "Files of the folder that is open on the first tab."
+        return TagList(
+            choice("File of the population", "population", found, chosen=chosen),
+            tags.p(tags.small(note)),
+        )
+    given = data.fraction if isinstance(data.fraction, float | int) else None
+    shown = None if given is None else 100 * given
+    return number(
+        "Share of the population, in percent", "fraction", shown, min="0", max="100",
+        note="1 means that one in a hundred people is in the file.",
+    )  # fmt: skip
+
+
+def _now(found: SamplingNow) -> TagList:
+    listed = [Fact("Records", f"{found.records:,}")]
+    if found.fraction is not None:
+        listed.append(Fact("Share in the file", percent(found.fraction)))
+    if found.population is not None:
+        counted = "counted" if found.kind == "population" else "expected"
+        listed.append(Fact("Population", f"{found.population:,.0f}", counted))
+    cautions = [
+        tags.p(tags.strong("Caution.", class_="mark caution"), " ", one, class_="aside caution")
+        for one in found.cautions
+    ]
+    known = found.kind != "unknown"
+    return TagList(
+        tags.p(found.words, class_="under"),
+        facts(listed) if known else None,
+        *cautions,
+        onward("See the risk", "risk") if known else None,
+    )
+
+
+SAMPLE = Tab("sample", "Sample", "Which part of the population is in the file?", panel, connect)
