@@ -22,7 +22,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # The flow of data: a package imports only from earlier ones.
 FLOW = [
     "plurals", "types", "errors", "bounds", "optional", "checks", "streams", "files", "chart", "page", "display", "formats", "data",
-    "mechanism", "loglinear", "perturb", "risk", "loss", "riskutility", "release_check", "plan", "evidence", "workflows", "studies", "cli", "app", "__main__",
+    "mechanism", "loglinear", "perturb", "risk", "loss", "riskutility", "release_check", "plan", "evidence", "workflows", "studies", "app", "cli", "__main__",
 ]  # fmt: skip
 
 

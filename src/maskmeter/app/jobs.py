@@ -15,7 +15,7 @@ _LAST = 5.0  # seconds that stopped work has to put things in order when the pag
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Ending:
     """How work ended: what it was, and what to say of it; `failed` if something was wrong."""
 
     name: str
@@ -30,13 +30,13 @@ class Jobs:
     >>> jobs.start("Count", lambda work: work("Counting", 1, 1))
     >>> jobs.wait()
     >>> jobs.running, jobs.outcome
-    (None, Outcome(name='Count', words='', failed=False))
+    (None, Ending(name='Count', words='', failed=False))
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._current: tuple[str, Work, Thread] | None = None
-        self.outcome: Outcome | None = None
+        self.outcome: Ending | None = None
         self.finished = 0  # pieces of work so far
 
     @property
@@ -87,16 +87,16 @@ class Jobs:
             self.finished += 1
 
 
-def _ended(name: str, task: Task, work: Work) -> Outcome:
+def _ended(name: str, task: Task, work: Work) -> Ending:
     """Run a task and say how it ended; an error of another library may hold values, and is not told."""
     try:
         words = task(work)
     except Cancelled:
-        return Outcome(name, "Stopped.")
+        return Ending(name, "Stopped.")
     except MaskmeterError as error:
-        return Outcome(name, str(error), failed=True)
+        return Ending(name, str(error), failed=True)
     except MemoryError:
-        return Outcome(name, "There is not enough memory for this.", failed=True)
+        return Ending(name, "There is not enough memory for this.", failed=True)
     except Exception as error:  # noqa: BLE001 - the page goes on
-        return Outcome(name, f"This did not work ({type(error).__name__}).", failed=True)
-    return Outcome(name, words if isinstance(words, str) else "")
+        return Ending(name, f"This did not work ({type(error).__name__}).", failed=True)
+    return Ending(name, words if isinstance(words, str) else "")

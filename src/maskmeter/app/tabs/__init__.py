@@ -4,10 +4,10 @@ from maskmeter.app.tabs.check import CHECK
 from maskmeter.app.tabs.decide import DECIDE
 from maskmeter.app.tabs.file import FILE
 from maskmeter.app.tabs.keys import KEYS
-from maskmeter.app.tabs.protect import PROTECT
 from maskmeter.app.tabs.risk import RISK
 from maskmeter.app.tabs.sample import SAMPLE
 from maskmeter.app.tabs.tab import Tab
+from maskmeter.app.tabs.trying import PROTECT
 
 TABS: tuple[Tab, ...] = (FILE, KEYS, SAMPLE, RISK, PROTECT, CHECK, DECIDE)
 
