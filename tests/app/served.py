@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from queue import Queue
 from threading import Thread
 
+from shiny.reactive import _core
 from websockets.sync.client import connect
 
 from maskmeter.app.serving import PageServer
@@ -81,6 +82,8 @@ class Served:
 def served_here(folder, file=None):
     """Serve the page from a thread of this process, where coverage is measured."""
     began, told = time.monotonic(), Queue()
+    # Shiny has one lock for a process, which belongs to the loop of the first server in it.
+    _core._reactive_environment._lock = None
     page = PageServer(folder, file=file)
     thread = Thread(target=page.run, args=[told.put])
     thread.start()
