@@ -17,7 +17,7 @@ from maskmeter import formats
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 OWN = re.compile(r"(\.venv/bin/)?maskmeter ")
-LONG = ("demo", "paper")  # these have their own tests
+LONG = ("demo", "paper", "app")  # these have their own tests; the page would be served for ever
 
 
 def commands(page):

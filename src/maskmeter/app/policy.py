@@ -18,7 +18,7 @@ def policy_of(document: str) -> str:
     >>> "'unsafe-inline'" in policy_of("<script>var a = 1</script>")
     False
     >>> policy_of("<script>var a = 1</script>").split(";")[1]
-    " script-src 'self' 'sha256-xaipWyOT0jRK3UXFq0bP4sSO0tfnSEeTPtJITGgMdBc='"
+    " script-src 'self' 'sha256-h1HrJPkDwnmmTjhElzuRBLDNtr5UPz5PinuqE+ovmj8='"
     """
     return "; ".join(
         (
