@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 
 from maskmeter.app.serving import PageServer
 
-LONGEST = 60.0  # seconds to wait for anything
+LONGEST = 20.0  # seconds to wait for anything
 
 
 @dataclass
@@ -69,7 +69,9 @@ class Served:
         """Return a connection such as the page has; it says that all outputs are seen."""
         more = {"Cookie": self.cookie} if self.cookie else {}
         options = {"origin": self.origin, "additional_headers": more, "proxy": None} | options
-        return connect(f"ws://127.0.0.1:{self.port}/websocket/", max_size=None, **options)
+        return connect(
+            f"ws://127.0.0.1:{self.port}/websocket/", max_size=None, max_queue=None, **options
+        )
 
     def memory(self):
         """Return the most megabytes that the server has held so far."""
@@ -129,9 +131,9 @@ OUTPUTS = ("status", "about", "file_open", "file_list", "key_columns", "key_coun
 class Talk:
     """What a page says to the server over a connection, and the last value of each output."""
 
-    def __init__(self, link):
+    def __init__(self, link, outputs=OUTPUTS):
         self.link, self.shown = link, {}
-        seen = {f".clientdata_output_{name}_hidden": False for name in OUTPUTS}
+        seen = {f".clientdata_output_{name}_hidden": False for name in outputs}
         self._send("init", {**seen, "tab": "file"})
 
     def _send(self, method, data):

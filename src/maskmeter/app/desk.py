@@ -136,6 +136,7 @@ class Desk:
         handler = self._handlers.get(str(asked.get("do")))
         if handler is None:
             return
+        self._look()  # what ended before is not said after this
         self.say("")
         try:
             words = await asyncio.to_thread(handler, asked.get("value"))

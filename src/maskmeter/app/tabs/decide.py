@@ -71,9 +71,10 @@ def _show(desk: Desk) -> None:
 
     @render.ui
     def decide_beside() -> TagList | None:
-        desk.seen()
-        found = desk.shared.compared
-        return None if found is None else TagList(table(_beside(found)))
+        labels, found = {one.label for one in desk.seen().tried}, desk.shared.compared
+        if found is None or not labels.issuperset(found.labels):  # of another file, say
+            return None
+        return TagList(table(_beside(found)))
 
 
 def _show_saving(desk: Desk) -> None:

@@ -1,0 +1,310 @@
+"""The controls of the page without a browser: what each asks for, and what the page shows then."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from html import unescape
+
+import pytest
+
+import maskmeter as mm
+from app.served import Talk, served_here
+from maskmeter.app.blocks import first, shown
+from maskmeter.page import Beside, Fact, Fold, Points, Table, Terms, Text, Top
+
+ALL = [
+    "status",
+    "about",
+    "history",
+    "file_open",
+    "file_list",
+    "key_columns",
+    "key_counts",
+    "key_warnings",
+    "sample_form",
+    "sample_now",
+    "risk_top",
+    "risk_target",
+    "risk_handle",
+    "risk_coupled",
+    "risk_rest",
+    "risk_model",
+    "risk_next",
+    "protect_missing",
+    "protect_form",
+    "protect_now",
+    "protect_target",
+    "protect_points",
+    "protect_next",
+    "check_top",
+    "check_findings",
+    "check_next",
+    "decide_top",
+    "decide_pair",
+    "decide_beside",
+    "decide_save",
+    "decide_copy",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, town):
+    found = tmp_path_factory.mktemp("controls")
+    people = mm.bernoulli_sample(town, fraction=0.01, rng=3)
+    (found / "inside").mkdir()
+    people.with_row_index("pid", offset=1).write_csv(found / "survey.csv")
+    town.write_parquet(found / "inside" / "census.parquet")
+    return found
+
+
+@pytest.fixture
+def talk(folder):
+    """A page with the survey open, all of whose tabs are seen at once."""
+    with opened(folder, "survey.csv") as found:
+        found.wait("key_columns", "activity")
+        yield found
+
+
+@contextmanager
+def opened(folder, file=None):
+    path = None if file is None else folder / file
+    with served_here(folder, path) as page:
+        page.log_in()
+        with page.talk() as link:
+            yield Page(link)
+
+
+class Page(Talk):
+    """A connection that sees every output, and reads them as text."""
+
+    def __init__(self, link):
+        super().__init__(link, ALL)
+
+    def words(self, name):
+        """Return the words of an output."""
+        html = (self.shown.get(name) or {}).get("html", "")
+        return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+    def wait(self, name, words):
+        """Wait until an output says something; return all that it says."""
+        self.until(lambda _: words in self.words(name))
+        return self.words(name)
+
+    def tab(self, name):
+        """Say that a tab is open."""
+        self._send("update", {"tab": name})
+
+
+def sampled(talk, percent="1"):
+    talk.do("fraction", percent)
+    talk.wait("sample_now", "a fraction of")
+
+
+def test_every_tab_says_what_it_lacks_and_leads_there(folder):
+    with opened(folder) as talk:
+        for name in ("key_columns", "sample_form", "risk_top", "protect_missing", "check_top"):
+            talk.wait(name, "No file is open yet.")
+        talk.do("open", "survey.csv")
+        talk.wait("risk_top", "Say how the file was sampled")
+        talk.do("folder", "inside")
+        talk.wait("file_list", "census.parquet")
+
+        assert 'href="#sample"' in talk.shown["risk_top"]["html"]
+        assert "start directory / inside" in talk.words("file_list")
+
+
+def test_ticked_keys_are_counted_and_can_be_unticked_and_proposed_again(talk):
+    six = talk.wait("key_counts", "Unique records")
+    talk.do("untick", "lad")
+    talk.wait("about", "5 keys")
+    talk.do("key", {"name": "pid", "on": True})
+    talk.wait("key_warnings", "pid")
+    talk.do("proposed")
+    talk.wait("about", "6 keys")
+    talk.until(lambda _: talk.words("key_counts") == six)
+    talk.do("undo")
+    talk.wait("key_warnings", "pid")
+
+
+@pytest.mark.parametrize("given", ["one", ""])
+def test_a_share_that_is_no_number_is_refused_in_words(talk, given):
+    talk.do("fraction", given)
+
+    assert "in percent, such as 1" in talk.wait("status", "percent")
+
+
+def test_a_file_of_the_population_makes_the_risk_exact(talk):
+    talk.do("folder", "inside")
+    talk.do("sampled", "population")
+    talk.wait("sample_form", "census.parquet")
+    talk.do("population", "inside/census.parquet")
+    talk.wait("sample_now", "counted")
+    talk.do("sampled", "weights")
+    assert "Column of weights" in talk.wait("sample_form", "Choose a column")
+    talk.tab("risk")
+    talk.wait("risk_rest", "exact")
+
+    assert "no model is needed" in talk.wait("risk_model", "The population is known")
+
+
+def test_threshold_records_and_matches_follow_each_other(talk):
+    sampled(talk)
+    talk.tab("risk")
+    talk.wait("risk_coupled", "Records above it")
+
+    def values():
+        html = talk.shown["risk_coupled"]["html"]
+        return tuple(re.findall(r'value="([\d.]*)"', html))
+
+    first_values = values()
+    talk.do("threshold", "20")
+    talk.until(lambda _: values() != first_values)
+    lower = values()
+    talk.do("records", first_values[0])
+    talk.until(lambda _: values() != lower)
+    assert int(values()[0]) <= int(first_values[0])
+    talk.do("matches", lower[1])
+    talk.until(lambda _: float(values()[1]) >= float(lower[1]) - 0.1)
+    talk.do("threshold", "much")
+    talk.wait("status", "Give a number.")
+
+
+def test_a_target_is_set_changed_and_taken_away(talk):
+    sampled(talk)
+    talk.tab("risk")
+    talk.wait("risk_next", "Protect the file")
+    for kind, unit in (("max_record", "Limit in percent"), ("max_total", "Limit")):
+        talk.do("target-kind", kind)
+        talk.wait("risk_target", unit)
+    talk.do("target-most", "1000")
+    talk.wait("risk_top", "Target met")
+    talk.do("target-intruder", "exact-match")
+    talk.do("target-by", "estimate")
+    talk.do("target-most", "few")
+    talk.wait("status", "Give the limit as a number.")
+    talk.do("target-kind", "")
+    talk.until(lambda _: "Limit" not in talk.words("risk_target"))
+
+
+def test_each_method_leaves_its_point_and_can_be_chosen_or_removed(talk):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_points", "this setting")
+    for action, value, words in (
+        ("rate", "30", "Records changed"),
+        ("within", {"name": "sex", "on": True}, "Records changed"),
+        ("aimed", "ethnicity", "Records changed"),
+    ):
+        talk.do(action, value)
+        talk.wait("protect_now", words)
+    talk.do("aimed", "")
+    talk.do("within", {"name": "sex", "on": False})
+    talk.do("method", "redraw")
+    talk.wait("protect_form", "Rare: fewer people")
+    talk.do("rarer", "50")
+    talk.do("rare-share", "50")
+    talk.do("keep")
+    talk.wait("protect_points", "redraw lad < 50")
+    talk.do("method", "subsample")
+    talk.wait("protect_form", "leave out")
+    talk.do("keep")
+    talk.wait("protect_points", "leave out 30%")
+    talk.do("choose", "leave out 30%")
+    talk.wait("protect_form", "After the steps")
+    talk.do("method", "pram")
+    talk.do("after", {"name": "after", "on": True})
+    talk.do("settle")
+    talk.wait("protect_now", "mean of")
+    talk.do("forget", "redraw lad < 50, 50% of them")
+    talk.until(lambda _: "redraw lad" not in talk.words("protect_points"))
+
+
+def test_categories_are_joined_by_hand_and_parted_again(talk):
+    sampled(talk)
+    talk.tab("protect")
+    talk.do("method", "recode")
+    talk.do("setting-key", "sex")
+    talk.wait("protect_form", "Or join categories by hand")
+    talk.do("try")
+    talk.wait("status", "which categories are to be joined")
+    talk.do("join-them", "")
+    talk.wait("status", "Name the new category first.")
+    talk.do("join-them", "all")
+    talk.wait("status", "Tick the categories")
+    names = re.findall(r'data-do="join" data-value="([^"]*)"', talk.shown["protect_form"]["html"])
+    for name in names:
+        talk.do("join", {"name": name, "on": True})
+    talk.do("join-them", "all")
+    talk.wait("protect_form", "all: ")
+    talk.do("part", "all")
+    talk.until(lambda _: "all: " not in talk.words("protect_form"))
+    talk.do("bounds", "0, many")
+    talk.wait("status", "Give a number.")
+
+
+def test_what_is_found_is_chosen_checked_mended_and_compared(talk, folder):
+    sampled(talk)
+    talk.tab("protect")
+    talk.do("find")
+    talk.wait("status", "Set a target first.")
+    talk.do("target-kind", "max_share")
+    talk.do("target-most", "12")
+    talk.wait("protect_target", "Limit")
+    talk.do("find")
+    talk.wait("status", "meets the target")
+    talk.tab("check")
+    talk.wait("check_findings", "The release check is")
+    talk.tab("decide")
+    talk.do("compare")
+    assert "no protection" in talk.wait("decide_beside", "information loss")
+    assert "maskmeter assess" in talk.words("decide_copy")
+    talk.do("save-pack", " ")
+    talk.wait("status", "Name the folder first.")
+    talk.do("save-plan", "found")
+    talk.wait("status", "Wrote found.toml")
+    talk.do("open-plan", "found.toml")
+    talk.wait("status", "Opened the plan found.toml.")
+
+    assert (folder / "found.toml").exists()
+
+
+def test_a_finding_is_mended_by_the_line_of_its_button(folder):
+    with opened(folder, "survey.csv") as talk:
+        talk.wait("key_columns", "activity")
+        sampled(talk)
+        talk.tab("protect")
+        talk.wait("protect_points", "this setting")
+        talk.do("choose", "this setting")
+        (folder / "kept.toml").write_text(
+            '[data]\nkeys = ["lad", "sex", "age"]\nfraction = 0.01\n'
+            '[[step]]\nmethod = "swap"\nkey = "lad"\nrate = 0.2\n',
+            encoding="utf-8",
+        )
+        talk.do("open-plan", "kept.toml")
+        talk.tab("check")
+        html = talk.wait("check_findings", "Not passed") and talk.shown["check_findings"]["html"]
+        lines = dict(re.findall(r'data-value="(\d+/\d+)" aria-label="Apply ([^"]*)"', html))
+        talk.do("mend", "99/99")
+        talk.wait("status", "look at its check again")
+        drop = next(place for place, line in lines.items() if "drop" in line and "pid" in line)
+        talk.do("mend", drop)
+        talk.wait("status", "checked again")
+        talk.wait("check_findings", "Passed")
+
+
+def test_all_blocks_of_a_report_have_a_form_on_the_page():
+    block = Table("Caption", ("a", "b"), ((" sub", "1"),))
+    blocks = (
+        Points(("One.",)),
+        Terms((("term", "said"),)),
+        Fold("More", (block,)),
+        Beside(block, block),
+    )
+    html = str(shown((*blocks, Text("Words.", "Caution"))))
+    top = str(first(Top("Lead", "Mark", "good", "Under", (Fact("n", "1", "note"),)), heading="H"))
+
+    assert html.count("<table>") == 3
+    written = {one.strip() for one in re.split(r"<[^>]*>", html)}
+    assert {"One.", "term", "said", "More", "Caution.", "Words.", "sub"} <= written
+    assert all(words in top for words in ("<h2>H</h2>", "verdict good", "Lead", "Under", "note"))
