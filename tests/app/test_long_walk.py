@@ -42,6 +42,7 @@ def quick(reader):
     return found
 
 
+@pytest.mark.full
 def test_sliders_answer_within_300_ms_at_15000_records(survey, capsys):
     with served(survey, "survey.sav") as found:
         began = time.monotonic()
@@ -130,6 +131,7 @@ def test_the_keyboard_alone_goes_the_way(survey):
         assert page.evaluate("location.hash") == "#keys"
 
 
+@pytest.mark.full  # times of a shared machine: the other walks need none
 def test_a_hundred_megabytes_are_opened_and_counted_within_ten_seconds(tmp_path, town, capsys):
     path = tmp_path / "large.csv"
     text = town.write_csv().encode()

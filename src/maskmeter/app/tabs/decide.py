@@ -14,6 +14,7 @@ from maskmeter.app.work import Work
 from maskmeter.errors import InputError
 from maskmeter.evidence.first_screen import top
 from maskmeter.page import Table
+from maskmeter.plurals import counted
 
 COMPARE, SAVE = "Comparing two releases", "Writing the evidence"
 
@@ -112,7 +113,7 @@ def _actions(desk: Desk) -> None:
 
         def task(work: Work) -> str:
             pack = bench.save_pack(name, work)
-            return f"Wrote {len(pack.files)} files to {name}."
+            return f"Wrote {counted(len(pack.files), 'file')} to {name}."
 
         desk.jobs.start(SAVE, task)
 
