@@ -12,7 +12,7 @@ import maskmeter as mm
 from command import run
 from maskmeter.errors import TargetWarning, without_warnings
 from maskmeter.risk.view import View
-from maskmeter.riskutility.redraws import RedrawnKeys, keys_to_redraw, least_matches, told
+from maskmeter.riskutility.redraws import keys_to_redraw, least_matches, pair_to_redraw, told
 
 KEYS = ["lad", "sex", "age", "ethnicity"]
 
@@ -38,17 +38,18 @@ def test_the_least_reachable_risk_is_the_sum_over_people_with_the_same_other_key
     assert everybody == pytest.approx(len(cells) * 0.02 / len(sample))
 
 
-def test_the_key_with_the_largest_fall_is_redrawn_then_a_block_with_it(world):
+def test_keys_are_ranked_by_their_fall_and_a_pair_holds_the_first(world):
     sample, population = world
     views = {"all": View.of(sample, counts=population)}
-    first, block = keys_to_redraw(sample, views)
+    singles = keys_to_redraw(sample, views)
+    first, pair = singles[0], pair_to_redraw(singles[0], views)
     least = {name: least_matches(views["all"], (name,)) for name in KEYS}
 
-    assert first.keys == (min(least, key=least.get),)
-    assert first.least == min(least.values())
-    assert len(block.keys) == 2
-    assert set(first.keys) < set(block.keys)
-    assert block.least < first.least
+    assert [one.keys[0] for one in singles] == sorted(KEYS, key=least.get)
+    assert [one.least for one in singles] == sorted(least.values())
+    assert len(pair.keys) == 2
+    assert set(first.keys) < set(pair.keys)
+    assert pair.least < first.least
     bounds = first.bounds
     assert bounds == sorted(bounds)
     sizes = [first.step(bound).apply(sample, rng=1).rare[0].records for bound in bounds[-5:]]
@@ -69,14 +70,17 @@ def test_without_a_family_a_redraw_is_found_and_explained(world):
     assert informed.total == found.risk.total
     (rare,) = found.release.rare
     key = " and ".join(step.key)
-    first, second = found.reason.split(". Of")
+    first, why, left = found.reason.removesuffix(".").split(". ")
     assert first.startswith(f"It redraws {key} for the ")
     changed = found.release.changed.mean()
     assert first.endswith(
         f"fewer than {rare.bound:g} people share, which changes {changed:.1%} of all records"
     )
     assert float(f"{rare.bound:.3g}") == rare.bound
-    assert second.startswith(f" all keys, {key} would lower the expected matches most")
+    assert why.startswith("A redraw of ")
+    assert key not in why
+    least = least_matches(View.of(sample, counts=population), step.key)
+    assert left.startswith(f"Redrawn for everybody, {key} would leave {least:.0f} of ")
     assert found.reason in found.summary()
     # The next lower bound misses the target, or loses more.
     kind = found.label.rsplit(" < ", 1)[0]
@@ -84,9 +88,33 @@ def test_without_a_family_a_redraw_is_found_and_explained(world):
     assert all(p.informed > 0.06 * sample.uniques or p.loss > found.loss for p in lower)
 
 
+def test_no_redraw_of_another_key_meets_the_target_and_loses_less(world):
+    """Which key lowers the risk most says little about which loses least: all that may do are searched."""
+    sample, population = world
+    target = mm.Target(max_share=0.08)
+    found = mm.find_release(sample, target=target, population=population, rng=1)
+    singles = keys_to_redraw(sample, {"all": View.of(sample, counts=population)})
+    others = {
+        f"{one.label} < {bound:g}": one.step(bound)
+        for one in singles
+        for bound in one.bounds[5 :: len(one.bounds) // 15 + 1]
+    }
+    with without_warnings():
+        tables = list(found.tried.tables)
+        grid = mm.compare(sample, others, population=population, loss=tables, rng=1)
+    allowed = 0.08 * sample.uniques
+    good = [one for one in grid.points if one.informed <= allowed]
+
+    assert found.met
+    assert len({one.label.split(" < ")[0] for one in good}) > 1  # there was a choice
+    assert min(one.loss for one in good) > 0.97 * found.loss
+
+
 def test_two_keys_are_tried_together_when_one_cannot_reach_the_target(world):
     sample, population = world
-    first, block = keys_to_redraw(sample, {"all": View.of(sample, counts=population)})
+    views = {"all": View.of(sample, counts=population)}
+    first = keys_to_redraw(sample, views)[0]
+    block = pair_to_redraw(first, views)
     with without_warnings():
         target = mm.Target(max_total=0.9 * first.least)
         found = mm.find_release(sample, target=target, population=population, rng=1)
@@ -97,14 +125,14 @@ def test_two_keys_are_tried_together_when_one_cannot_reach_the_target(world):
     assert not any(found.tried[one].informed < 0.9 * first.least for one in found.nearest)
     said = told(block, both, before=80.0)
     assert said.startswith(f"It redraws {' and '.join(block.keys)} for the ")
-    assert f"Of all pairs with {first.keys[0]}, " in said
+    assert f"No key alone does it. Of all pairs with {first.keys[0]}, " in said
 
 
 def test_keys_that_nobody_knows_make_no_record_rare(world):
     sample, population = world
     scenarios = {"near": ["lad", "age", "ethnicity"]}
     views = {"near": View.of(sample, ("lad", "age", "ethnicity"), counts=population)}
-    first, _ = keys_to_redraw(sample, views)
+    first = keys_to_redraw(sample, views)[0]
     step = first.step(first.bounds[len(first.bounds) // 2])
     with without_warnings():
         release = step.apply(sample, rng=1)
@@ -243,9 +271,9 @@ def test_a_table_of_a_key_and_what_travels_with_it_is_not_measured(world):
 def test_a_file_with_one_key_has_nothing_to_redraw(world):
     sample, _ = world
     alone = mm.read(sample.to_frame(), keys=["age", "lad"], fraction=0.02).project(["age"])
-    assert list(keys_to_redraw(alone, {"all": View.of(alone)})) == []
+    assert keys_to_redraw(alone, {"all": View.of(alone)}) == ()
     pair = mm.read(sample.to_frame(), keys=["age", "lad"], fraction=0.02)
-    (only,) = keys_to_redraw(pair, {"all": View.of(pair)})
-    assert isinstance(only, RedrawnKeys)
+    seen = {"all": View.of(pair)}
+    assert pair_to_redraw(keys_to_redraw(pair, seen)[0], seen) is None
     with pytest.warns(TargetWarning, match="No useful release"):
         mm.find_release(pair, target=mm.Target(max_total=0), rng=1)

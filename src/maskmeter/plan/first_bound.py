@@ -28,7 +28,7 @@ def first_bound(sample: Microdata, key: str) -> tuple[float, int] | None:
     >>> first_bound(sample, "lad")
     (100.0, 667)
     """
-    redrawn = RedrawnKeys(sample, (key,), sample.space.names, 0.0)
+    redrawn = RedrawnKeys(sample, (key,), sample.space.names, {})
     try:
         with without_warnings():
             bounds = redrawn.bounds

@@ -178,6 +178,10 @@ class Assessor:
         }
         return self.measured(Trial(release, risks, 0.0, 0.0))
 
+    def loss(self, steps: Steps, *, seed: int) -> float:
+        """Return the loss of a candidate alone, without its risk."""
+        return self.measured(Trial(self._made(steps, seed), {}, 0.0, 0.0)).loss
+
     def measured(self, trial: Trial) -> Trial:
         """Return a trial with its loss on these tables; those it has been measured on are not again."""
         losses = dict(trial.losses)

@@ -50,9 +50,9 @@ def find_release(
     The file as it is comes first. A `family` is searched for the lowest rate of each of its methods
     that meets the target, up to the rate where a release is no longer useful (a loss over 50, or
     over half of the records changed in a key); `candidates` are each tried once. With neither,
-    records whose other keys are rare exchange a key (`mm.Redraw`): the one that lowers the risk
-    most, and two together if one will not do. Where no useful release meets the target the nearest
-    one is returned, with a warning that says what binds.
+    records whose other keys are rare exchange a key (`mm.Redraw`): every key that may reach the
+    target is searched, and two together if none will do. Where no useful release meets the target
+    the nearest one is returned, with a warning that says what binds.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def find_release(
     >>> swap = mm.find_release(sample, target=target, family=family, population=population, rng=1)
     >>> redraw = mm.find_release(sample, target=target, population=population, rng=1)
     >>> swap.label, redraw.label
-    ('targeted swap 9%', 'redraw ethnicity < 216')
+    ('targeted swap 9%', 'redraw lad < 39.1')
     """
     if not isinstance(target, Target):
         raise InputError(f"`target` must be an mm.Target, not {shown(target)}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,6 +14,8 @@ from maskmeter.checks import Progress
 from maskmeter.data.microdata import Microdata
 from maskmeter.perturb import Redraw, Release
 from maskmeter.perturb.rarity import Rarity
+from maskmeter.risk.intruder import INFORMED
+from maskmeter.risk.target import Target
 from maskmeter.risk.view import View
 from maskmeter.types import Array
 
@@ -24,14 +26,28 @@ _MOST_RARE = 0.9  # of the records: beyond, nobody is common
 class RedrawnKeys:
     """Keys that may be redrawn together, the matches that would be left if everybody's were, and bounds.
 
-    `least` is the number of correct matches to expect then, in the scenario with the most of them.
+    `left` is the number of correct matches to expect then in each scenario.
     """
 
     sample: Microdata
     keys: tuple[str, ...]
     known: tuple[str, ...]  # by somebody: the other keys among them make a record rare
-    least: float
+    left: Mapping[str, float]
     first: str = ""  # the key that a block was built on
+
+    @property
+    def least(self) -> float:
+        """The correct matches to expect if everybody's were redrawn, in the worst scenario."""
+        return max(self.left.values())
+
+    def may_reach(self, target: Target, uniques: Mapping[str, int]) -> bool:
+        """Return False if an informed intruder keeps more matches than a target allows.
+
+        Exact matching may fall below that, and so may the largest risk of a record.
+        """
+        if target.intruder != INFORMED or target.max_record is not None:
+            return True
+        return all(most <= target.allowed(uniques[name]) for name, most in self.left.items())
 
     @property
     def label(self) -> str:
@@ -82,22 +98,36 @@ def round_between(low: float, high: float) -> float:
 
 def keys_to_redraw(
     sample: Microdata, views: Mapping[str, View], progress: Progress = lambda *_: None
-) -> Iterator[RedrawnKeys]:
-    """Yield the key with the largest fall of the expected matches, then the best block of it and one more.
+) -> tuple[RedrawnKeys, ...]:
+    """Return each key that somebody knows, that with the largest fall of the expected matches first.
 
     The fall is that from A, the sum of 1/F over the sample uniques of the file as it is, to B, the
-    sum of 1/G, where G counts the people who share the other keys.
+    sum of 1/G, where G counts the people who share the other keys. A file with one key has none:
+    then everybody is alike in the others.
     """
-    known = {name for view in views.values() for name in view.keys}
-    names = tuple(name for name in sample.space.names if name in known)
+    names = _known(sample, views)
     if len(names) < 2:
-        return
-    first = _best(sample, views, names, _announced(((name,) for name in names), progress))
-    yield first
-    if len(names) > 2:
-        others = [name for name in names if name not in first.keys]
-        blocks = (tuple(n for n in names if n in (*first.keys, name)) for name in others)
-        yield _best(sample, views, names, _announced(blocks, progress), first=first.keys[0])
+        return ()
+    return _ranked(sample, views, _announced(((name,) for name in names), progress))
+
+
+def pair_to_redraw(
+    first: RedrawnKeys, views: Mapping[str, View], progress: Progress = lambda *_: None
+) -> RedrawnKeys | None:
+    """Return the pair of a key and one more with the largest fall; None if there is no third key."""
+    names = _known(first.sample, views)
+    if len(names) < 3:
+        return None
+    others = [name for name in names if name not in first.keys]
+    pairs = (tuple(n for n in names if n in (*first.keys, name)) for name in others)
+    ranked = _ranked(first.sample, views, _announced(pairs, progress), first=first.keys[0])
+    return ranked[0]
+
+
+def _known(sample: Microdata, views: Mapping[str, View]) -> tuple[str, ...]:
+    """Return the keys that somebody knows, in the order of the file."""
+    known = {name for view in views.values() for name in view.keys}
+    return tuple(name for name in sample.space.names if name in known)
 
 
 def _announced(blocks: Iterable[tuple[str, ...]], progress: Progress) -> Iterator[tuple[str, ...]]:
@@ -107,25 +137,25 @@ def _announced(blocks: Iterable[tuple[str, ...]], progress: Progress) -> Iterato
         yield keys
 
 
-def _best(
+def _ranked(
     sample: Microdata,
     views: Mapping[str, View],
-    known: tuple[str, ...],
     blocks: Iterable[tuple[str, ...]],
     *,
     first: str = "",
-) -> RedrawnKeys:
+) -> tuple[RedrawnKeys, ...]:
+    known = _known(sample, views)
     found = [
         RedrawnKeys(
             sample,
             keys,
             known,
-            max(least_matches(view, keys) for view in views.values()),
+            {name: least_matches(view, keys) for name, view in views.items()},
             first,
         )
         for keys in blocks
     ]
-    return min(found, key=lambda one: one.least)
+    return tuple(sorted(found, key=lambda one: one.least))
 
 
 def least_matches(view: View, keys: tuple[str, ...]) -> float:
@@ -145,14 +175,24 @@ def least_matches(view: View, keys: tuple[str, ...]) -> float:
     return float(seen.risk(interval="none").by_record[uniques].sum())
 
 
-def told(redrawn: RedrawnKeys, release: Release, *, before: float) -> str:
-    """Return why this redraw was chosen, in two sentences; `before` are the matches before it."""
+def told(
+    redrawn: RedrawnKeys, release: Release, *, before: float, others: Sequence[str] = ()
+) -> str:
+    """Return why this redraw was chosen; `before` are the matches before it.
+
+    `others` are the single keys that were searched too.
+    """
     (rare,) = release.rare
     keys = " and ".join(redrawn.keys)
-    among = "Of all keys" if len(redrawn.keys) == 1 else f"Of all pairs with {redrawn.first}"
+    if len(redrawn.keys) > 1:
+        why = f"No key alone does it. Of all pairs with {redrawn.first}, this one lowers the risk most"
+    elif others:
+        why = f"A redraw of {' or of '.join(others)} would lose more"
+    else:
+        why = "No other key lowers the risk enough"
     return (
         f"It redraws {keys} for the {rare.records / rare.of:.1%} of records whose other keys fewer than"
         f" {rare.bound:g} people share, which changes {release.changed.mean():.1%} of all records."
-        f" {among}, {keys} would lower the expected matches most if redrawn for everybody: from"
-        f" {before:.0f} to {redrawn.least:.0f}."
+        f" {why}. Redrawn for everybody, {keys} would leave {redrawn.least:.0f} of {before:.0f}"
+        " expected matches."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from maskmeter.checks import Progress
 from maskmeter.errors import PerturbationError
 from maskmeter.perturb import Release
+from maskmeter.risk.intruder import INFORMED
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import View
 from maskmeter.riskutility.assessor import Assessor, Point, Steps, Trial, release_cautions
@@ -19,7 +21,7 @@ from maskmeter.riskutility.choice import FoundRelease
 from maskmeter.riskutility.comparison import map_of
 from maskmeter.riskutility.family import Curve, Family, rate_label
 from maskmeter.riskutility.layers import Layer, target_layers
-from maskmeter.riskutility.redraws import RedrawnKeys, keys_to_redraw, told
+from maskmeter.riskutility.redraws import RedrawnKeys, keys_to_redraw, pair_to_redraw, told
 from maskmeter.riskutility.riskmap import UNCHANGED
 
 _PERCENTS = 100  # rates are tried in steps of one percent
@@ -73,7 +75,7 @@ class _Search:
         self, family: Family | None, candidates: Mapping[str, Steps | Release] | None
     ) -> None:
         """Try the file as it is, then what is asked for, unless no risk can be assessed."""
-        bare = self.attempt(UNCHANGED, None)
+        bare = self.bare
         if not bare.trial.assessable:
             return
         for label, steps in (candidates or {}).items():
@@ -106,16 +108,46 @@ class _Search:
         return risk_before(self.assessor.views.values())
 
     @cached_property
-    def redrawn(self) -> tuple[RedrawnKeys, ...]:
-        """The key that is redrawn, and the block of two keys that is when it will not do."""
-        return tuple(keys_to_redraw(self.assessor.sample, self.assessor.views, self.progress))
+    def single_keys(self) -> tuple[RedrawnKeys, ...]:
+        """The keys that may be redrawn, that which lowers the risk most first."""
+        return keys_to_redraw(self.assessor.sample, self.assessor.views, self.progress)
+
+    @cached_property
+    def pair(self) -> RedrawnKeys | None:
+        """The two keys that are redrawn together when one will not do."""
+        return pair_to_redraw(self.single_keys[0], self.assessor.views, self.progress)
 
     def search_redraws(self, target: Target) -> None:
-        """Search the bounds of rare records: for one key, then for two if one cannot reach the target."""
-        for redrawn in self.redrawn:
-            bounds = redrawn.bounds
-            if bounds and self.lowest_bound(redrawn, bounds, target):
-                return
+        """Search the bounds of rare records for every key that may reach a target, or for two together.
+
+        A layer of the target is searched with the keys that lose least for the target itself.
+        """
+        won = [one for one in self.meeting if one.redrawn is not None]
+        best = self.least(won).redrawn if won else None
+        if best is not None:
+            self.lowest_bound(best, best.bounds, target)
+            return
+        found = [self.lowest_bound(one, self.affordable(one), target) for one in self.able_keys]
+        if found and not any(found) and self.pair is not None:
+            self.lowest_bound(self.pair, self.pair.bounds, target)
+
+    @property
+    def able_keys(self) -> tuple[RedrawnKeys, ...]:
+        """The keys of which a redraw may reach the target; that which comes closest if none may."""
+        bare = self.bare.trial.risks[INFORMED]
+        uniques = {name: risk.unprotected for name, risk in bare.items()}
+        able = tuple(one for one in self.single_keys if one.may_reach(self.target, uniques))
+        return able or self.single_keys[:1]
+
+    @property
+    def bare(self) -> _Tried:
+        """The file as it is."""
+        return self.attempt(UNCHANGED, None)
+
+    @property
+    def meeting(self) -> list[_Tried]:
+        """The useful releases so far that meet the target."""
+        return [one for one in self.tried.values() if one.trial.useful and self.meets(one)]
 
     def attempt(
         self,
@@ -166,8 +198,27 @@ class _Search:
                 return
         _bisect(low, high, ends)
 
+    def affordable(self, redrawn: RedrawnKeys) -> list[float]:
+        """Return the bounds at which a redraw loses no more than the best release so far.
+
+        Loss grows with the bound, and is measured in a fraction of the time that the risk takes.
+        """
+        most = min((one.trial.loss for one in self.meeting), default=inf)
+        bounds = redrawn.bounds
+        if most == inf:
+            return bounds
+
+        def loses_more(number: int) -> bool:
+            self.progress(f"Measuring the loss of {redrawn.label}", len(self.tried), 0)
+            try:
+                return self.assessor.loss(redrawn.step(bounds[number]), seed=self.seed) > most
+            except PerturbationError:  # too few rare records to exchange anything
+                return False
+
+        return bounds[: _bisect(-1, len(bounds), loses_more)]
+
     def lowest_bound(self, redrawn: RedrawnKeys, bounds: Sequence[float], target: Target) -> bool:
-        """Try bounds of rare records by bisection; return True when a useful release meets the target."""
+        """Try bounds of rare records by bisection; return True when a useful release meets a target."""
 
         def tried(number: int) -> _Tried:
             bound = bounds[number]
@@ -181,7 +232,7 @@ class _Search:
             return self.meets(one, target) or not one.trial.useful
 
         last = len(bounds) - 1
-        if not ends(last):
+        if last < 0 or not ends(last):
             return False
         one = tried(_bisect(-1, last, ends))
         return self.meets(one, target) and one.trial.useful
@@ -210,7 +261,7 @@ class _Search:
         """Return the useful release with the least loss that meets the target, or the nearest one."""
         every = list(self.tried.values())
         useful = [one for one in every if one.trial.useful]
-        meeting = [one for one in useful if self.meets(one)]
+        meeting = self.meeting
         nearest = [] if meeting else self.nearest(useful)
         best = self.least(meeting) if meeting else nearest[0]
         shown = every if not searched else [best, *nearest[1:]]
@@ -253,8 +304,9 @@ class _Search:
         """Return why a key was redrawn for whom; nothing for other releases."""
         if one.redrawn is None:
             return ""
-        before = self.tried[UNCHANGED, None].trial.risk(self.target.intruder).total
-        return told(one.redrawn, one.trial.release, before=before)
+        others = [other.keys[0] for other in self.able_keys if other is not one.redrawn]
+        before = self.bare.trial.risk(self.target.intruder).total
+        return told(one.redrawn, one.trial.release, before=before, others=others)
 
 
 def _bisect(low: int, high: int, ends: Callable[[int], bool]) -> int:
