@@ -132,7 +132,10 @@ def _points(base: Chart, at: dict[str, Any], told: list[str]) -> list[Chart]:
         fill=alt.Fill(
             "kind:N", legend=key, scale=alt.Scale(domain=kinds, range=[INK, "transparent"])
         ),
-        tooltip=["label:N", *(alt.Tooltip(f"{one}:Q", format=TOLD[one]) for one in told)],
+        tooltip=[
+            alt.Tooltip("label:N"),
+            *(alt.Tooltip(f"{one}:Q", format=TOLD[one]) for one in told),
+        ],
     )
     ring = base.transform_filter("datum.chosen").mark_point(
         size=260, strokeWidth=2.5, color=CHOSEN, opacity=1
@@ -156,7 +159,7 @@ def _names(base: Chart, at: dict[str, Any]) -> list[Chart]:
             fontSize=FONT,
             fontWeight=alt.expr("datum.chosen ? 'bold' : 'normal'"),
         )
-        color = alt.condition("datum.frontier", alt.value(INK), alt.value(SOFT))
+        color = alt.ColorValue(SOFT, condition={"test": "datum.frontier", "value": INK})
         drawn = drawn.encode(**at, color=color)
         layers.append(drawn.properties(name=f"label_{wide.name}"))
     return layers
@@ -179,7 +182,7 @@ def _leaders(base: Chart, at: dict[str, Any], placed: Placed) -> list[Chart]:
             y2Offset=alt.expr(f"{one}.toY"),
             opacity=alt.expr(f"{wide.seen} ? 1 : 0"),
         )
-        layers.append(line.encode(**at, x2="loss:Q", y2="risk:Q"))
+        layers.append(line.encode(**at, x2=alt.X2("loss:Q"), y2=alt.Y2("risk:Q")))
     return layers
 
 
@@ -189,7 +192,7 @@ def _target(base: Chart, risk: float, placed: Placed) -> list[Chart]:
 
     one = base.transform_aggregate(n="count()")  # one row: a line, not one for each release
     line = one.mark_rule(color=CHOSEN, strokeDash=[6, 4], strokeWidth=1.5)
-    layers = [line.encode(y=alt.datum(risk)).properties(name="target")]
+    layers = [line.encode(y=alt.YDatum(risk)).properties(name="target")]
     for wide in RANGES:
         spot = placed[wide.name][None]
         lines = spot.text.split("\n")
@@ -203,14 +206,17 @@ def _target(base: Chart, risk: float, placed: Placed) -> list[Chart]:
             color=CHOSEN,
             fontSize=FONT,
         )
-        drawn = label.encode(x=alt.value(alt.expr(f"{spot.share} * width")), y=alt.datum(risk))
+        across = alt.XValue(alt.expr(f"{spot.share} * width"))  # type: ignore[no-untyped-call]
+        drawn = label.encode(x=across, y=alt.YDatum(risk))
         layers.append(drawn.properties(name=f"label_target_{wide.name}"))
     return layers
 
 
 def _uppers(base: Chart, at: dict[str, Any]) -> list[Chart]:
     """Return a line from each point to the upper end of its risk, with a tick on top."""
-    rules = base.mark_rule(color=SOFT, opacity=0.8).encode(**at, y2="shown:Q")
+    import altair as alt
+
+    rules = base.mark_rule(color=SOFT, opacity=0.8).encode(**at, y2=alt.Y2("shown:Q"))
     top = at["y"].copy()
     top.shorthand = "shown:Q"
     ticks = base.transform_filter("!datum.beyond").mark_tick(
@@ -226,15 +232,18 @@ def _arrows(base: Chart, at: dict[str, Any]) -> list[Chart]:
     arrows = base.transform_filter("datum.beyond").mark_point(
         shape="triangle-up", size=60, filled=True, color=SOFT, opacity=1
     )
-    return [arrows.encode(**{**at, "y": alt.value(ARROW)})]
+    top = alt.YValue(ARROW)  # type: ignore[no-untyped-call]
+    return [arrows.encode(**{**at, "y": top})]
 
 
 def _spreads(base: Chart, at: dict[str, Any], layout: Layout) -> list[Chart]:
     """Return a rule of one standard deviation to either side of each point, on both axes."""
+    import altair as alt
+
     rules = []
     for field, along, end, scale in (
-        ("risk", "y", "y2", layout.up),
-        ("loss", "x", "x2", layout.across),
+        ("risk", "y", alt.Y2, layout.up),
+        ("loss", "x", alt.X2, layout.across),
     ):
         ends = {
             "low": f"max(datum.{field} - datum.{field}_sd, {scale.low})",
@@ -243,5 +252,5 @@ def _spreads(base: Chart, at: dict[str, Any], layout: Layout) -> list[Chart]:
         titled = at[along].copy()
         titled.shorthand = "low:Q"
         rule = base.transform_calculate(**ends).mark_rule(color=SOFT, opacity=0.7)
-        rules.append(rule.encode(**{**at, along: titled, end: "high:Q"}))
+        rules.append(rule.encode(**{**at, along: titled, f"{along}2": end("high:Q")}))
     return rules
