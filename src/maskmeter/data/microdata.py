@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from maskmeter.errors import (
 from maskmeter.formats.codebook import EMPTY, Codebook
 from maskmeter.formats.format import Header
 from maskmeter.plurals import counted, plural
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,7 @@ class Microdata(FiledRecords):
     at_source: AtSource | None = field(default=None, repr=False)  # if the records stay in an engine
     also: Mapping[str, Column] = field(default_factory=dict, repr=False)  # other columns of these
     held: Microdata | None = field(default=None, repr=False)  # the records behind counts, in memory
+    _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the codes and the sampling, and make the arrays read-only."""
@@ -108,6 +111,13 @@ class Microdata(FiledRecords):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def made(self, what: Hashable, make: Callable[[], T]) -> T:
+        """Return what was made of these records, which never change, or make it now."""
+        if what not in self._made:
+            self._made[what] = make()
+        found: T = self._made[what]
+        return found
 
     def summary(self) -> str:
         """Return a short account that names no record."""

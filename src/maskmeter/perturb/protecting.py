@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 
 import numpy as np
@@ -151,6 +152,7 @@ def _checked_steps(given: Sequence[Step], finish: Finish) -> tuple[Step, ...]:
     return steps
 
 
+@cache  # reading the packages' own files takes as long as a swap
 def _versions() -> tuple[tuple[str, str], ...]:
     packages = ("maskmeter", "numpy", "polars", "narwhals")
     return (("python", platform.python_version()), *((name, version(name)) for name in packages))

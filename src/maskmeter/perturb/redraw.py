@@ -252,7 +252,11 @@ rarer_than = 100                    # people who share a record's other keys"""
                 f"A redraw of {' and '.join(self.key)} needs other keys, by which records are rare."
                 " Add keys, or use mm.Swap or mm.Pram."
             )
-        return Rarity(make_model(data.project(others), self.model).nearest, float(self.rarer_than))
+        model = data.made(
+            ("model", self.model, *others),
+            lambda: make_model(data.project(others), self.model).nearest,
+        )
+        return Rarity(model, float(self.rarer_than))
 
     def _factor(self, data: Microdata, rarity: Rarity, margin: Integers, moved: int) -> Factor:
         """Return P[true, released]: `(1 - x) 1(k = j) + x p_j` for rare records, x = (m-1)/(n-1).
