@@ -32,6 +32,21 @@ _ONE_BAR = 0.75  # of the uniques in one bar of a histogram, beyond which the ot
 UNUSABLE = 8.0  # abs(z2) of the model used, beyond which its estimate means nothing
 
 
+@dataclass(frozen=True)
+class Headline:
+    """The figures of a risk that a target is held against, without its records."""
+
+    total: float
+    interval: tuple[float, float] | None
+    upper: float
+    share: float
+    largest: float
+    unprotected: int
+    assessable: bool
+    misclassified: bool
+    intruder: Intruder
+
+
 @dataclass(frozen=True, eq=False)
 class Risk(InWords):
     """Identification risk of a file, per sample unique and for the whole file.
@@ -116,6 +131,21 @@ class Risk(InWords):
         """The largest risk of a record, those that share their cell with others included."""
         shared = 0.0 if self.shared is None else self.shared()
         return max(float(self.by_unique.max(initial=0.0)), shared)
+
+    @property
+    def headline(self) -> Headline:
+        """What a target is held against: all that is kept of a risk whose records nobody needs."""
+        return Headline(
+            self.total,
+            self.interval,
+            self.upper,
+            self.share,
+            self.largest,
+            self.unprotected,
+            self.assessable,
+            self.misclassified,
+            self.intruder,
+        )
 
     def above(self, threshold: float) -> int:
         """Return how many sample uniques have a risk above a threshold."""

@@ -12,7 +12,7 @@ from maskmeter.checks import check_choice, check_number
 from maskmeter.errors import InputError
 from maskmeter.plurals import counted
 from maskmeter.risk.intruder import BY_WHOM, EXACT_MATCH, INFORMED, Intruder
-from maskmeter.risk.result import Risk
+from maskmeter.risk.result import Headline, Risk
 
 DecidedBy = Literal["upper", "estimate"]
 Verdict = Literal["met", "met at the estimate only", "not met", "not assessable"]
@@ -112,9 +112,9 @@ class Target:
             choices = choices[:2]
         return tuple(replace(self, intruder=intruder, by=by) for intruder, by in choices)
 
-    def decide(self, risks: Risk | Mapping[str, Risk]) -> Outcome:
+    def decide(self, risks: Risk | Mapping[str, Risk] | Mapping[str, Headline]) -> Outcome:
         """Return whether a risk is within the target, or the risk of every scenario by its name."""
-        named = {"": risks} if isinstance(risks, Risk) else dict(risks)
+        named: dict[str, Risk | Headline] = {"": risks} if isinstance(risks, Risk) else dict(risks)
         for risk in named.values():
             self._check_intruder(risk)
         if not named:
@@ -123,7 +123,7 @@ class Target:
         met = excess <= 0
         return Outcome(met, self._verdict(named), excess, None if met else self._binding(named))
 
-    def _check_intruder(self, risk: Risk) -> None:
+    def _check_intruder(self, risk: Risk | Headline) -> None:
         """Refuse the risk from another intruder; where nothing was misclassified all are the same."""
         if risk.intruder != self.intruder and risk.misclassified:
             raise InputError(
@@ -131,23 +131,23 @@ class Target:
                 f' intruder="{risk.intruder}". Measure it again, or give the target this intruder.'
             )
 
-    def figure(self, risk: Risk, by: DecidedBy | None = None) -> float:
+    def figure(self, risk: Risk | Headline, by: DecidedBy | None = None) -> float:
         """Return the figure of a risk that is held against the target."""
         if self.max_record is not None:
             return risk.largest
         return risk.upper if (by or self.by) == "upper" else risk.total
 
-    def excess(self, risk: Risk) -> float:
+    def excess(self, risk: Risk | Headline) -> float:
         """Return by how much a risk is above the target, below 0 where it is within it."""
         return self._excess(risk, self.by)
 
-    def _excess(self, risk: Risk, by: DecidedBy) -> float:
+    def _excess(self, risk: Risk | Headline, by: DecidedBy) -> float:
         """Return by how much the figure that counts is above the target."""
         if not risk.assessable:
             return np.inf
         return self.figure(risk, by) - self.allowed(risk.unprotected)
 
-    def _verdict(self, risks: Mapping[str, Risk]) -> Verdict:
+    def _verdict(self, risks: Mapping[str, Risk | Headline]) -> Verdict:
         if not all(risk.assessable for risk in risks.values()):
             return "not assessable"
         if all(self._excess(risk, "upper") <= 0 for risk in risks.values()):
@@ -156,7 +156,7 @@ class Target:
             return "met at the estimate only"
         return "not met"
 
-    def _binding(self, risks: Mapping[str, Risk]) -> Binding:
+    def _binding(self, risks: Mapping[str, Risk | Headline]) -> Binding:
         """Return what keeps a release from meeting the target."""
         unfit = [name for name, risk in risks.items() if not risk.assessable]
         over = unfit or [name for name in risks if self._excess(risks[name], "estimate") > 0]

@@ -17,6 +17,7 @@ from maskmeter.perturb import Release, protect
 from maskmeter.perturb.step import Step
 from maskmeter.risk import Risk
 from maskmeter.risk.intruder import EXACT_MATCH, INFORMED, Intruder
+from maskmeter.risk.result import Headline
 from maskmeter.risk.view import View
 from maskmeter.types import Array
 
@@ -51,16 +52,50 @@ class Trial:
         return self.worst <= MOST_LOSS and changed <= MOST_CHANGED
 
     @property
-    def assessable(self) -> bool:
-        """Whether the risk of every scenario holds."""
-        return all(risk.assessable for risk in self.risks[EXACT_MATCH].values())
-
-    @property
     def cautions(self) -> list[Caution]:
         """Why the estimates may mislead, whatever the release."""
         risks = [risk for one in self.risks.values() for risk in one.values()]
         said = [caution for risk in risks for caution in risk.cautions]
         return [one for one in said if one.kind is not FewUniquesWarning]
+
+    @property
+    def draw(self) -> Draw:
+        """What is kept of it where nobody needs its records."""
+        release = self.release
+        return Draw(
+            release.truth.share(release.changed),
+            release.left_out,
+            self.loss,
+            self.useful,
+            {
+                intruder: {name: risk.headline for name, risk in risks.items()}
+                for intruder, risks in self.risks.items()
+            },
+            tuple(self.cautions),
+            tuple(release.cautions),
+        )
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The figures of one release of a candidate: many are kept, so that no record is among them."""
+
+    changed: float  # share of the released records
+    left_out: float  # share of the original records
+    loss: float
+    useful: bool
+    risks: Mapping[Intruder, Mapping[str, Headline]]  # in every scenario
+    cautions: tuple[Caution, ...]  # why the estimates may mislead, whatever the release
+    warned: tuple[Caution, ...]  # what the steps warned of
+
+    def risk(self, intruder: Intruder) -> Headline:
+        """Return the risk from an intruder in the scenario with the most of it."""
+        return max(self.risks[intruder].values(), key=lambda risk: risk.total)
+
+    @property
+    def assessable(self) -> bool:
+        """Whether the risk of every scenario holds."""
+        return all(risk.assessable for risk in self.risks[EXACT_MATCH].values())
 
 
 @dataclass(frozen=True)
@@ -89,22 +124,21 @@ class Point:
     replications: int
 
     @classmethod
-    def of(cls, label: str, trials: Sequence[Trial]) -> Point:
-        """Return the place of a candidate that was tried some times."""
-        loss = np.array([trial.loss for trial in trials])
-        releases = [trial.release for trial in trials]
+    def of(cls, label: str, draws: Sequence[Draw]) -> Point:
+        """Return the place of a candidate that was drawn some times."""
+        loss = np.array([one.loss for one in draws])
         matched, informed = (
-            [trial.risk(intruder) for trial in trials] for intruder in (EXACT_MATCH, INFORMED)
+            [one.risk(intruder) for one in draws] for intruder in (EXACT_MATCH, INFORMED)
         )
         return cls(
             label,
-            changed=float(np.mean([one.truth.share(one.changed) for one in releases])),
-            left_out=float(np.mean([trial.release.left_out for trial in trials])),
+            changed=float(np.mean([one.changed for one in draws])),
+            left_out=float(np.mean([one.left_out for one in draws])),
             **_figures(matched, "risk", ""),
             **_figures(informed, "informed", "informed_"),
             loss=float(loss.mean()),
             loss_sd=_spread(loss),
-            replications=len(trials),
+            replications=len(draws),
         )
 
     def matches(self, intruder: Intruder) -> tuple[float, float]:
@@ -114,7 +148,7 @@ class Point:
         return self.risk, self.upper
 
 
-def _figures(risks: Sequence[Risk], name: str, prefix: str) -> dict[str, float]:
+def _figures(risks: Sequence[Headline], name: str, prefix: str) -> dict[str, float]:
     """Return the means of some risks, and the spread of their totals."""
     totals = np.array([risk.total for risk in risks])
     return {
@@ -228,9 +262,9 @@ def altered_keys(sample: Microdata, candidates: Iterable[Steps | Release]) -> li
     return [name for name in sample.space.names if name in named or not named]
 
 
-def release_cautions(label: str, trials: Sequence[Trial]) -> list[Caution]:
+def release_cautions(label: str, draws: Sequence[Draw]) -> list[Caution]:
     """Return what the steps of a candidate warned of, its label in front; one draw speaks for all."""
-    said = next((trial.release.cautions for trial in trials if trial.release.cautions), ())
+    said = next((one.warned for one in draws if one.warned), ())
     return [Caution(one.kind, f"{label}: {one}", one.public_text) for one in said]
 
 

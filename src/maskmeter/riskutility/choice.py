@@ -14,7 +14,7 @@ from maskmeter.perturb import Release
 from maskmeter.plurals import counted
 from maskmeter.risk import Risk
 from maskmeter.risk.target import Binding, Target, Verdict
-from maskmeter.riskutility.assessor import MOST_CHANGED, MOST_LOSS, Point, Trial
+from maskmeter.riskutility.assessor import MOST_CHANGED, MOST_LOSS, Point, Steps
 from maskmeter.riskutility.layers import Layer, layer_table
 from maskmeter.riskutility.riskmap import UNCHANGED, RiskUtilityMap, map_frame, map_table
 
@@ -45,7 +45,8 @@ class FoundRelease(InWords):
     reason: str = ""
     largest: float = 0.0  # risk of a record in any scenario
     redrawn: bool = False  # whether redraws were searched, not a family
-    trials: Mapping[str, Trial] = field(default_factory=dict, repr=False)  # by label
+    # What was tried, by label; None is the file as it is.
+    candidates: Mapping[str, Steps | Release | None] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         """Return the choice."""

@@ -20,11 +20,11 @@ from maskmeter.risk.view import Errors, Known, views
 from maskmeter.riskutility.assessor import (
     ASSOCIATIONS,
     Assessor,
+    Draw,
     Measure,
     Point,
     Steps,
     Tables,
-    Trial,
     altered_keys,
     carried_columns,
     release_cautions,
@@ -138,17 +138,15 @@ def candidate_map(
     progress: Progress | None = None,
 ) -> RiskUtilityMap:
     """Return the map of candidates, each drawn with every seed; None leaves the file alone."""
-    tried: dict[str, list[Trial]] = {}
+    tried: dict[str, list[Draw]] = {}
     for label, candidate in candidates.items():
         drawn = seeds[:1] if candidate is None or isinstance(candidate, Release) else seeds
-        tried[str(label)] = [assessor.trial(candidate, seed=seed) for seed in drawn]
+        tried[str(label)] = [assessor.trial(candidate, seed=seed).draw for seed in drawn]
         if progress is not None:
             progress(str(label), len(tried), len(candidates))
-    points = [Point.of(label, trials) for label, trials in tried.items()]
-    of_releases = [
-        one for label, trials in tried.items() for one in release_cautions(label, trials)
-    ]
-    of_risks = [one for trials in tried.values() for trial in trials for one in trial.cautions]
+    points = [Point.of(label, draws) for label, draws in tried.items()]
+    of_releases = [one for label, draws in tried.items() for one in release_cautions(label, draws)]
+    of_risks = [one for draws in tried.values() for draw in draws for one in draw.cautions]
     first = [(point, tried[point.label][0]) for point in points]
     return map_of(
         points,

@@ -9,7 +9,7 @@ from typing import Protocol
 from maskmeter.page import Table
 from maskmeter.risk.intruder import Intruder
 from maskmeter.risk.target import DecidedBy, Target
-from maskmeter.riskutility.assessor import Point, Trial
+from maskmeter.riskutility.assessor import Draw, Point
 
 
 @dataclass(frozen=True)
@@ -23,22 +23,22 @@ class Layer:
     loss: float | None = None
 
 
-def target_layers(target: Target, tried: Sequence[tuple[Point, Trial]]) -> tuple[Layer, ...]:
+def target_layers(target: Target, tried: Sequence[tuple[Point, Draw]]) -> tuple[Layer, ...]:
     """Return the cheapest release by exact matching, then informed, then at the upper end as well."""
     return tuple(_cheapest(one, tried) for one in target.layers())
 
 
-def _cheapest(target: Target, tried: Iterable[tuple[Point, Trial]]) -> Layer:
+def _cheapest(target: Target, tried: Iterable[tuple[Point, Draw]]) -> Layer:
     meeting = [
-        (point, trial)
-        for point, trial in tried
-        if trial.useful and target.decide(trial.risks[target.intruder]).met
+        (point, draw)
+        for point, draw in tried
+        if draw.useful and target.decide(draw.risks[target.intruder]).met
     ]
     if not meeting:
         return Layer(target.intruder, target.by)
-    point, trial = min(meeting, key=lambda one: (one[1].loss, one[0].changed))
+    point, draw = min(meeting, key=lambda one: (one[1].loss, one[0].changed))
     matches = point.matches(target.intruder)[target.by == "upper"]
-    return Layer(target.intruder, target.by, point.label, matches, trial.loss)
+    return Layer(target.intruder, target.by, point.label, matches, draw.loss)
 
 
 class LayerLike(Protocol):

@@ -16,7 +16,7 @@ from maskmeter.perturb import Release
 from maskmeter.risk.intruder import INFORMED
 from maskmeter.risk.target import Target
 from maskmeter.risk.view import View
-from maskmeter.riskutility.assessor import Assessor, Point, Steps, Trial, release_cautions
+from maskmeter.riskutility.assessor import Assessor, Draw, Point, Steps, release_cautions
 from maskmeter.riskutility.choice import FoundRelease
 from maskmeter.riskutility.comparison import map_of
 from maskmeter.riskutility.family import Curve, Family, rate_label
@@ -48,10 +48,14 @@ def found_release(
 
 @dataclass(frozen=True, eq=False)
 class _Tried:
-    """A release that was tried, and its place on the map; `kind` is its label without the rate."""
+    """A candidate that was tried, and its place on the map; `kind` is its label without the rate.
+
+    Its release is not kept: a search tries dozens, and each can be drawn again.
+    """
 
     point: Point
-    trial: Trial
+    draw: Draw
+    candidate: Steps | Release | None
     kind: str
     redrawn: RedrawnKeys | None = None
 
@@ -76,7 +80,7 @@ class _Search:
     ) -> None:
         """Try the file as it is, then what is asked for, unless no risk can be assessed."""
         bare = self.bare
-        if not bare.trial.assessable:
+        if not bare.draw.assessable:
             return
         for label, steps in (candidates or {}).items():
             self.attempt(str(label), steps)
@@ -134,7 +138,7 @@ class _Search:
     @property
     def able_keys(self) -> tuple[RedrawnKeys, ...]:
         """The keys of which a redraw may reach the target; that which comes closest if none may."""
-        bare = self.bare.trial.risks[INFORMED]
+        bare = self.bare.draw.risks[INFORMED]
         uniques = {name: risk.unprotected for name, risk in bare.items()}
         able = tuple(one for one in self.single_keys if one.may_reach(self.target, uniques))
         return able or self.single_keys[:1]
@@ -147,7 +151,7 @@ class _Search:
     @property
     def meeting(self) -> list[_Tried]:
         """The useful releases so far that meet the target."""
-        return [one for one in self.tried.values() if one.trial.useful and self.meets(one)]
+        return [one for one in self.tried.values() if one.draw.useful and self.meets(one)]
 
     def attempt(
         self,
@@ -164,13 +168,13 @@ class _Search:
         if (kind, at) in self.tried:
             return self.tried[kind, at]
         trial = self.assessor.trial(steps, seed=self.seed)
-        label = kind
+        draw, label = trial.draw, kind
         if redrawn is not None:
             label = f"{kind} < {at:g}"
         elif at is not None:
             taken = {other.point.label for other in self.tried.values()}
             label = rate_label(kind, round(at), _achieved(trial.release), taken)
-        one = _Tried(Point.of(label, [trial]), trial, kind, redrawn)
+        one = _Tried(Point.of(label, [draw]), draw, steps, kind, redrawn)
         self.tried[kind, at] = one
         self.progress(label, len(self.tried), 0)
         return one
@@ -178,7 +182,7 @@ class _Search:
     def meets(self, one: _Tried, target: Target | None = None) -> bool:
         """Return True when a release meets a target in every scenario."""
         wanted = target or self.target
-        return wanted.decide(one.trial.risks[wanted.intruder]).met
+        return wanted.decide(one.draw.risks[wanted.intruder]).met
 
     def lowest_rate(self, label: str, curve: Curve, target: Target) -> None:
         """Try the rates of a method by bisection, for the lowest that meets the target or ruins the file.
@@ -189,7 +193,7 @@ class _Search:
 
         def ends(percent: int) -> bool:
             one = self.attempt(label, curve(percent / _PERCENTS), at=percent)
-            return self.meets(one, target) or not one.trial.useful
+            return self.meets(one, target) or not one.draw.useful
 
         low, high = 0, _PERCENTS // 2  # more is useful only where a swap falls short of it
         if not ends(high):
@@ -203,7 +207,7 @@ class _Search:
 
         Loss grows with the bound, and is measured in a fraction of the time that the risk takes.
         """
-        most = min((one.trial.loss for one in self.meeting), default=inf)
+        most = min((one.draw.loss for one in self.meeting), default=inf)
         bounds = redrawn.bounds
         if most == inf:
             return bounds
@@ -229,21 +233,21 @@ class _Search:
                 one = tried(number)
             except PerturbationError:  # too few rare records to exchange anything
                 return False
-            return self.meets(one, target) or not one.trial.useful
+            return self.meets(one, target) or not one.draw.useful
 
         last = len(bounds) - 1
         if last < 0 or not ends(last):
             return False
         one = tried(_bisect(-1, last, ends))
-        return self.meets(one, target) and one.trial.useful
+        return self.meets(one, target) and one.draw.useful
 
     def excess(self, one: _Tried) -> float:
         """Return by how much a release is above the target."""
-        return self.target.decide(one.trial.risks[self.target.intruder]).excess
+        return self.target.decide(one.draw.risks[self.target.intruder]).excess
 
     def least(self, releases: Sequence[_Tried]) -> _Tried:
         """Return the release with the least loss, of several the one with less risk."""
-        return min(releases, key=lambda one: (one.trial.loss, self.excess(one), one.point.changed))
+        return min(releases, key=lambda one: (one.draw.loss, self.excess(one), one.point.changed))
 
     def nearest(self, useful: Sequence[_Tried]) -> list[_Tried]:
         """Return the useful releases that come closest to the target, one of a kind.
@@ -251,7 +255,7 @@ class _Search:
         The file as it is, where none comes closer.
         """
         first: dict[str, _Tried] = {}
-        for one in sorted(useful, key=lambda one: (self.excess(one), one.trial.loss)):
+        for one in sorted(useful, key=lambda one: (self.excess(one), one.draw.loss)):
             first.setdefault(one.kind, one)
         bare = first.pop(UNCHANGED)
         better = [one for one in first.values() if self.excess(one) < self.excess(bare)]
@@ -260,22 +264,23 @@ class _Search:
     def chosen(self, *, searched: bool) -> FoundRelease:
         """Return the useful release with the least loss that meets the target, or the nearest one."""
         every = list(self.tried.values())
-        useful = [one for one in every if one.trial.useful]
+        useful = [one for one in every if one.draw.useful]
         meeting = self.meeting
         nearest = [] if meeting else self.nearest(useful)
         best = self.least(meeting) if meeting else nearest[0]
         shown = every if not searched else [best, *nearest[1:]]
-        outcome = self.target.decide(best.trial.risks[self.target.intruder])
-        cautions = [caution for one in every for caution in one.trial.cautions]
+        outcome = self.target.decide(best.draw.risks[self.target.intruder])
+        trial = self.assessor.trial(best.candidate, seed=self.seed)
+        cautions = [caution for one in every for caution in one.draw.cautions]
         for one in shown:
-            cautions += release_cautions(one.point.label, [one.trial])
+            cautions += release_cautions(one.point.label, [one.draw])
         points, intruder = [one.point for one in every], self.target.intruder
-        risks = best.trial.risks[intruder]
+        risks = best.draw.risks[intruder]
         return FoundRelease(
             best.point.label,
-            best.trial.release,
-            best.trial.risk(intruder),
-            best.trial.loss,
+            trial.release,
+            trial.risk(intruder),
+            trial.loss,
             bool(meeting),
             self.target,
             map_of(points, self.assessor, cautions, intruder=intruder, layers=self.layers()),
@@ -285,28 +290,28 @@ class _Search:
             binds=outcome.binds,
             ruined=tuple(
                 one.point.label
-                for one in sorted(every, key=lambda one: one.trial.loss)
-                if not meeting and self.meets(one) and not one.trial.useful
+                for one in sorted(every, key=lambda one: one.draw.loss)
+                if not meeting and self.meets(one) and not one.draw.useful
             ),
-            reason=self.reason(best),
+            reason=self.reason(best, trial.release),
             largest=max(risk.largest for risk in risks.values())
             if self.target.max_record is not None
             else 0.0,
             redrawn=any(one.redrawn is not None for one in every),
-            trials={one.point.label: one.trial for one in every},
+            candidates={one.point.label: one.candidate for one in every},
         )
 
     def layers(self) -> tuple[Layer, ...]:
         """Return what each layer of the target costs."""
-        return target_layers(self.target, [(one.point, one.trial) for one in self.tried.values()])
+        return target_layers(self.target, [(one.point, one.draw) for one in self.tried.values()])
 
-    def reason(self, one: _Tried) -> str:
+    def reason(self, one: _Tried, release: Release) -> str:
         """Return why a key was redrawn for whom; nothing for other releases."""
         if one.redrawn is None:
             return ""
         others = [other.keys[0] for other in self.able_keys if other is not one.redrawn]
-        before = self.bare.trial.risk(self.target.intruder).total
-        return told(one.redrawn, one.trial.release, before=before, others=others)
+        before = self.bare.draw.risk(self.target.intruder).total
+        return told(one.redrawn, release, before=before, others=others)
 
 
 def _bisect(low: int, high: int, ends: Callable[[int], bool]) -> int:
