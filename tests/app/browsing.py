@@ -88,6 +88,13 @@ class Visit:
         """Return the milliseconds until a part of the page answers to a slider."""
         return self.page.evaluate(ANSWER, [slider, place, str(value)])
 
+    def rest(self, slider):
+        """Let go of a slider, and wait until it has left its point."""
+        control = self.page.locator(f'[data-do="{slider}"]:visible').first
+        control.dispatch_event("change")
+        self.page.wait_for_timeout(900)
+        self.settle()
+
     def faults(self):
         """Return what a careful reader would find fault with on the tab that is open."""
         wrong = Axe().run(self.page).response["violations"]

@@ -88,7 +88,11 @@ class Page(Talk):
 
     def wait(self, name, words):
         """Wait until an output says something; return all that it says."""
-        self.until(lambda _: words in self.words(name))
+        try:
+            self.until(lambda _: words in self.words(name))
+        except TimeoutError:
+            said = {one: self.words(one)[:400] for one in (name, "status", "about")}
+            raise AssertionError(f"{words!r} did not appear: {said}") from None
         return self.words(name)
 
     def tab(self, name):
@@ -97,6 +101,7 @@ class Page(Talk):
 
 
 def sampled(talk, percent="1"):
+    talk.tab("sample")
     talk.do("fraction", percent)
     talk.wait("sample_now", "a fraction of")
 
@@ -115,7 +120,8 @@ def test_every_tab_says_what_it_lacks_and_leads_there(folder):
 
 
 def test_ticked_keys_are_counted_and_can_be_unticked_and_proposed_again(talk):
-    six = talk.wait("key_counts", "Unique records")
+    talk.tab("keys")
+    six = talk.wait("key_counts", "once the sample is known")
     talk.do("untick", "lad")
     talk.wait("about", "5 keys")
     talk.do("key", {"name": "pid", "on": True})
@@ -135,6 +141,7 @@ def test_a_share_that_is_no_number_is_refused_in_words(talk, given):
 
 
 def test_a_file_of_the_population_makes_the_risk_exact(talk):
+    talk.tab("sample")
     talk.do("folder", "inside")
     talk.do("sampled", "population")
     talk.wait("sample_form", "census.parquet")
@@ -191,33 +198,46 @@ def test_each_method_leaves_its_point_and_can_be_chosen_or_removed(talk):
     sampled(talk)
     talk.tab("protect")
     talk.wait("protect_points", "this setting")
-    for action, value, words in (
-        ("rate", "30", "Records changed"),
-        ("within", {"name": "sex", "on": True}, "Records changed"),
-        ("aimed", "ethnicity", "Records changed"),
+    for action, value, label in (
+        ("within", {"name": "sex", "on": True}, "swap lad 10% within sex"),
+        ("aimed", "ethnicity", "swap lad 10% aimed at ethnicity within sex"),
     ):
         talk.do(action, value)
-        talk.wait("protect_now", words)
-    talk.do("aimed", "")
-    talk.do("within", {"name": "sex", "on": False})
+        talk.wait("protect_points", label)
     talk.do("method", "redraw")
     talk.wait("protect_form", "Rare: fewer people")
     talk.do("rarer", "50")
     talk.do("rare-share", "50")
-    talk.do("keep")
-    talk.wait("protect_points", "redraw lad < 50")
+    talk.wait("protect_points", "this setting")
+    talk.do("settle")
+    talk.wait("protect_points", "redraw lad < 50, 50% of them")
+    talk.do("rarer-than", "1500")
+    talk.wait("protect_points", "redraw lad < 1500, 50% of them")
     talk.do("method", "subsample")
     talk.wait("protect_form", "leave out")
     talk.do("keep")
-    talk.wait("protect_points", "leave out 30%")
-    talk.do("choose", "leave out 30%")
+    talk.wait("protect_points", "leave out 10%")
+    talk.do("choose", "leave out 10%")
     talk.wait("protect_form", "After the steps")
     talk.do("method", "pram")
+    talk.wait("protect_points", "this setting")
     talk.do("after", {"name": "after", "on": True})
-    talk.do("settle")
+    talk.wait("protect_points", "1 step, then PRAM lad 10%")
     talk.wait("protect_now", "mean of")
     talk.do("forget", "redraw lad < 50, 50% of them")
-    talk.until(lambda _: "redraw lad" not in talk.words("protect_points"))
+    talk.until(lambda _: "redraw lad < 50" not in talk.words("protect_points"))
+    talk.do("choose", "no protection")
+    talk.until(lambda _: "leave out" not in talk.words("about"))
+
+
+def test_a_setting_that_is_chosen_gets_a_label_of_its_own(talk):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_points", "this setting")
+    talk.do("choose", "this setting")
+
+    assert "swap lad 10%" in talk.wait("about", "swap lad 10%")
+    assert "this setting" not in talk.wait("protect_points", "swap lad 10%")
 
 
 def test_categories_are_joined_by_hand_and_parted_again(talk):
@@ -226,7 +246,7 @@ def test_categories_are_joined_by_hand_and_parted_again(talk):
     talk.do("method", "recode")
     talk.do("setting-key", "sex")
     talk.wait("protect_form", "Or join categories by hand")
-    talk.do("try")
+    talk.do("keep")
     talk.wait("status", "which categories are to be joined")
     talk.do("join-them", "")
     talk.wait("status", "Name the new category first.")
@@ -271,7 +291,7 @@ def test_what_is_found_is_chosen_checked_mended_and_compared(talk, folder):
 
 def test_a_finding_is_mended_by_the_line_of_its_button(folder):
     with opened(folder, "survey.csv") as talk:
-        talk.wait("key_columns", "activity")
+        talk.wait("about", "6 keys")
         sampled(talk)
         talk.tab("protect")
         talk.wait("protect_points", "this setting")

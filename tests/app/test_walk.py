@@ -52,9 +52,7 @@ def protect(reader, walk):
     look_at(reader, walk, "protect")
     answers = [reader.answer("rate", rate, place="protect_now") for rate in (5, 8, 12, 15, 20)]
     walk.seen["answers"] = answers
-    reader.settle()
-    reader.press("keep")
-    reader.settle()
+    reader.rest("rate")
     walk.seen["points"] = reader.rows("#protect_points")
     reader.press("choose", "swap lad 20%")
     reader.settle()

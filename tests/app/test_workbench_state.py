@@ -1,8 +1,7 @@
-"""The state of the workbench is a list of plans with a position; a reload comes back to it."""
+"""The state of the workbench is a list of plans with a position, and a plan file holds it."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import msgspec
@@ -13,10 +12,11 @@ from hypothesis import strategies as st
 from maskmeter.app import changes
 from maskmeter.app.history import History
 from maskmeter.app.settings import Setting
+from maskmeter.app.state import OF_THE_PLAN
 from maskmeter.app.workbench import Workbench
-from maskmeter.errors import FileError, MaskmeterError, PlanError
+from maskmeter.errors import FileError, MaskmeterError
 from maskmeter.plan import Plan, read_plan
-from maskmeter.plan.schema import Data, TargetPlan
+from maskmeter.plan.schema import Data
 from maskmeter.riskutility.riskmap import UNCHANGED
 from workbenches import KEYS, SEED, opened, write_survey
 
@@ -45,46 +45,13 @@ def test_undo_and_redo_walk_through_the_plans_like_two_stacks(moves):
                 done, undone = [*done, plan], []
         assert history.plan == done[-1]
         assert (history.can_undo, history.can_redo) == (len(done) > 1, bool(undone))
-    written = json.loads(json.dumps(history.as_data()))
-    assert History.from_data(written) == history
 
 
-def test_a_reload_comes_back_to_the_same_state_and_figures(root):
-    bench = opened(root)
-    bench.apply(lambda plan: changes.with_target(plan, TargetPlan(max_share=0.1)))
-    point = bench.try_setting(Setting("swap", ("lad",), rate=0.1), label="one").point
-    bench.choose("one")
-    bench.undo()
-    state = json.loads(json.dumps(bench.state()))
-
-    again = Workbench(root, seed=SEED)
-    again.restore(state)
-
-    assert again.state() == bench.state()
-    assert again.plan == bench.plan
-    assert again.redo() == bench.redo()
-    assert (again.pending, again.tried) == (1, ())
-    assert again.map()["one"] == point
-    assert str(SEED) not in json.dumps(state)
-
-
-def test_a_state_that_names_a_file_outside_is_refused(root):
-    bench = opened(root)
-    state = bench.state()
-    state["plans"][state["at"]]["data"]["population"] = "../../etc/passwd"
-
-    with pytest.raises(FileError, match="outside"):
-        Workbench(root).restore(state)
-    with pytest.raises(FileError, match="outside"):
-        Workbench(root).restore(bench.state() | {"file": "/etc/hosts"})
-    with pytest.raises(PlanError, match="cannot be read"):
-        Workbench(root).restore(bench.state() | {"at": 99})
-
-
-def test_a_saved_plan_is_the_plan_that_the_command_reads(root, tmp_path):
+def test_a_saved_plan_has_the_map_as_candidates_and_is_opened_again(root):
     bench = opened(root)
     bench.try_setting(Setting("redraw", ("lad",), rarer_than=50), label="rare")
     bench.choose("rare")
+    bench.try_setting(Setting("swap", ("lad",), rate=0.1), label="other")
     bench.apply(lambda plan: changes.with_population(plan, "survey.csv"))
     (root / "plans").mkdir()
 
@@ -93,21 +60,43 @@ def test_a_saved_plan_is_the_plan_that_the_command_reads(root, tmp_path):
 
     assert saved.data.population == "../survey.csv"
     assert saved.step == bench.plan.step
-    other = Workbench(root, seed=SEED)
-    other.open("survey.csv")
-    assert other.open_plan("plans/mine.toml") == bench.plan
+    assert [one.label for one in saved.candidate] == ["other"]
     with pytest.raises(FileError, match="already exists"):
         bench.save_plan("plans/mine.toml")
-    assert tmp_path.exists()
+    other = Workbench(root, seed=SEED)
+    other.open("survey.csv")
+    other.open_plan("plans/mine.toml")
+    assert other.saved_plan() == bench.saved_plan()
+    again = other.map()
+    assert {one.label for one in again.points} == {UNCHANGED, "other", OF_THE_PLAN}
+    assert again["other"] == bench.map()["other"]
+    points = again[OF_THE_PLAN], bench.map()["rare"]
+    assert points[0].loss == points[1].loss
+    assert points[0].informed == points[1].informed
+
+
+def test_a_plan_may_be_opened_before_its_file(root):
+    first = opened(root)
+    first.try_setting(Setting("swap", ("lad",), rate=0.1), label="one")
+    first.choose("one")
+    first.save_plan("early")
+
+    bench = Workbench(root, seed=SEED)
+    bench.open_plan("early.toml")
+    bench.open("survey.csv")
+
+    assert bench.plan.step == first.plan.step
+    assert (bench.keys, bench.pending) == (KEYS, 0)
+    assert bench.map()[OF_THE_PLAN].loss == first.map()["one"].loss
 
 
 def test_applying_the_same_plan_again_adds_nothing_to_undo(root):
     bench = opened(root)
-    before = bench.state()
+    undone = bench.undo()
 
-    bench.apply(bench.plan)
+    bench.apply(undone)
 
-    assert bench.state() == before
+    assert bench.can_redo
 
 
 @pytest.mark.parametrize(
@@ -155,18 +144,27 @@ def test_a_plan_that_lacks_something_says_what(root):
     bench = Workbench(root)
     said = [bench.problem()]
     bench.open("survey.csv")
+    assert bench.prepared  # there is nothing to read as yet
     bench.apply(lambda plan: changes.with_keys(plan, [], bench.file))
     said.append(bench.problem())
     bench.apply(lambda plan: changes.with_keys(plan, KEYS, bench.file))
     said.append(bench.problem())
     bench.apply(lambda plan: changes.with_keys(plan, [*KEYS, "income"], bench.file))
     bench.apply(lambda plan: changes.with_fraction(plan, 0.05))
+    assert not bench.prepared
     said.append(bench.problem())
+    assert bench.prepared
+    assert not bench.ready
     bands = bench.bands_for("income")
     bench.apply(lambda plan: changes.with_bands(plan, "income", bands))
+    bench.apply(lambda plan: changes.with_population(plan, "nowhere.csv"))
+    said.append(bench.problem())
+    bench.undo()
 
-    assert [words.split()[0] for words in said] == ["Open", "Tick", "Say", "Key"]
+    assert [one.words.split()[0] for one in said] == ["No", "Tick", "Say", "Key", "Cannot"]
+    assert [one.tab for one in said] == ["file", "keys", "sample", "keys", "sample"]
     assert bench.problem() is None
+    assert bench.ready
     assert bench.sampling().population == pytest.approx(20 * bench.file.records)
 
 

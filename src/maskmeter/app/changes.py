@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 from maskmeter.app.results import OpenedFile
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.plan import Plan
+from maskmeter.plan.mending import mended
 from maskmeter.plan.schema import Scenario, TargetPlan
 
 
@@ -19,13 +21,14 @@ def with_keys(plan: Plan, keys: Sequence[str], file: OpenedFile) -> Plan:
     A key of numbers that the starter plan has bands for is put into these.
     """
     data, listed = plan.data, list(dict.fromkeys(keys))
-    bands = {name: bounds for name, bounds in data.bands.items() if name in listed}
+    known = {*listed, *(name for one in plan.scenario.values() for name in one.keys)}
+    bands = {name: bounds for name, bounds in data.bands.items() if name in known}
     for name in listed:
         column = file.column(name)
         if column is not None and column.bands and name not in data.keys:
             bands.setdefault(name, list(column.bands))
-    coded = {name: codes for name, codes in data.missing_codes.items() if name in listed}
-    codes = [name for name in data.codes if name in listed]
+    coded = {name: codes for name, codes in data.missing_codes.items() if name in known}
+    codes = [name for name in data.codes if name in known]
     settings = {"bands": bands, "missing_codes": coded, "codes": codes, "missing": "category"}
     return _with_data(plan, keys=listed, **settings)
 
@@ -80,6 +83,11 @@ def with_scenarios(plan: Plan, scenarios: dict[str, Sequence[str]]) -> Plan:
 def with_steps(plan: Plan, steps: Sequence[StepEntries]) -> Plan:
     """Return a plan with these steps."""
     return msgspec.structs.replace(plan, step=list(steps))
+
+
+def without_column(plan: Plan, column: str) -> Plan:
+    """Return a plan that leaves a column out of the released file."""
+    return mended(plan, f"[release] drop = [{json.dumps(column, ensure_ascii=False)}]")
 
 
 def without_steps(plan: Plan) -> Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -20,6 +19,7 @@ from maskmeter.data.source import Source
 from maskmeter.errors import MaskmeterError, without_warnings
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.numbers import numbers_in
+from maskmeter.plan import Plan
 from maskmeter.plan.key_choice import tells
 from maskmeter.plan.number_bands import number_bands
 from maskmeter.plan.schema import Data
@@ -98,23 +98,20 @@ def key_counts(columns: EncodedColumns, keys: Sequence[str], data: Data, records
     """Return how far some keys tell the records apart."""
     listed = tuple(dict.fromkeys(keys))
     if not listed:
-        return KeyCounts((), records, 0, (0, 0, 0, 0, records), 1)
+        return KeyCounts((), records, 0, (0, 0, 0, 0, records), 0.0)
     sample = columns.sample(listed, data)
-    return KeyCounts(
-        listed,
-        len(sample),
-        sample.uniques,
-        tuple(sample.cell_sizes),
-        prod(sample.space.sizes),
-    )
+    sizes, share = tuple(sample.cell_sizes), sample.uniques / len(sample)
+    return KeyCounts(listed, len(sample), sample.uniques, sizes, share)
 
 
 def key_warnings(
-    columns: EncodedColumns, keys: Sequence[str], data: Data, file: OpenedFile
+    columns: EncodedColumns, keys: Sequence[str], plan: Plan, file: OpenedFile
 ) -> tuple[KeyWarning, ...]:
     """Return why some of the ticked columns may be no good keys."""
+    data, dropped = plan.data, plan.release.drop
     ticked = [one for one in map(file.column, dict.fromkeys(keys)) if one is not None]
-    others = [one for one in file.columns if one not in ticked and _may_tell(one)]
+    kept = [one for one in file.columns if one not in ticked and one.name not in dropped]
+    others = [one for one in kept if _may_tell(one)]
     found = [warning for one in ticked for warning in _alone(one, columns, data)]
     for one in ticked:
         found += _among(one, ticked, columns, data)

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any, TypeAlias
 
 from shiny import Inputs, Session, reactive
 
 from maskmeter.app.jobs import Jobs
-from maskmeter.app.results import Assessed, RiskNow, SideBySide
+from maskmeter.app.results import Assessed, RiskNow
 from maskmeter.app.settings import Setting
 from maskmeter.app.work import Stage, Work
 from maskmeter.app.workbench import Workbench
@@ -21,7 +22,10 @@ from maskmeter.plan import Plan
 Handler: TypeAlias = Callable[[Any], object]
 Running: TypeAlias = "tuple[str, Stage] | None"
 
-_LOOK = 0.12  # seconds between two looks at what other windows and the background did
+_LOOK = 0.1  # seconds between two looks at what other windows and the background did
+_PAUSE = 0.15  # seconds after a control was used in which nothing slow is made
+_LONGEST = 1.0  # seconds that it waits at most
+_MOMENT = 0.25  # seconds that quick work has before the page shows that it goes on
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,17 @@ class Draft:
 
 
 class Shared:
-    """What all windows of the page have in common: the workbench, the background work, the draft."""
+    """What all windows of the page have in common: the workbench, the background work, the draft.
+
+    `jobs` is work that a reader waits for, `quick` what follows every control at once; each has a
+    thread of its own, so that a slider can be moved while a search goes on.
+    """
 
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
-        self.jobs = Jobs()
+        self.jobs, self.quick = Jobs(), Jobs()
         self.draft = Draft()
         self.drafts = 0  # so far
-        self.compared: SideBySide | None = None  # two releases, last
         # The plan, and how many points had to be measured, when work was last started.
         self.asked: dict[str, tuple[Plan, int]] = {}
 
@@ -54,17 +61,43 @@ class Shared:
         self.draft = replace(self.draft, **entries)
         self.drafts += 1
 
+    def clear(self) -> None:
+        """Set the controls back, as for another file; the folder stays open."""
+        self.change(**{**vars(Draft()), "folder": self.draft.folder})
+
     def once(self, name: str, task: Callable[[Work], object]) -> None:
-        """Start background work when nothing else runs, unless it was started in this state already."""
-        state = (self.bench.plan, self.bench.pending)
-        if self.jobs.running is None and self.asked.get(name) != state:
-            self.asked[name] = state
-            self.jobs.start(name, task)
+        """Start work, unless it was started in this state already or another piece of it runs."""
+        if self._is_new(name, self.jobs):
+            self.again(name, task)
 
     def again(self, name: str, task: Callable[[Work], object]) -> None:
-        """Start background work, whether it was started before or not."""
-        self.asked[name] = (self.bench.plan, self.bench.pending)
+        """Start work, whether it was started before or not."""
+        self.asked[name] = self._state()
         self.jobs.start(name, task)
+
+    def follow(self, name: str, task: Callable[[Work], object], *, once: bool = False) -> None:
+        """Do what follows a control; it has a moment to end, before the page shows that it goes on."""
+        if not once or self._is_new(name, self.quick):
+            self.asked[name] = self._state()
+            self.quick.start(name, task)
+            self.quick.wait(_MOMENT)
+
+    def _is_new(self, name: str, lane: Jobs) -> bool:
+        running = lane.running
+        return self.asked.get(name) != self._state() and (running is None or running[0] == name)
+
+    def stop(self) -> None:
+        """Stop what a reader waits for; if that is nothing, what follows the controls."""
+        (self.quick if self.jobs.running is None else self.jobs).cancel()
+
+    def end(self) -> None:
+        """Stop all work."""
+        self.quick.end()
+        self.jobs.end()
+
+    def _state(self) -> tuple[Plan, int]:
+        bench = self.bench
+        return bench.plan, bench.pending if bench.prepared else -1
 
 
 def _of_release(bench: Workbench) -> Assessed | None:
@@ -79,18 +112,26 @@ class Desk:
     """
 
     def __init__(self, shared: Shared) -> None:
-        self.shared, self.bench, self.jobs = shared, shared.bench, shared.jobs
+        self.shared, self.bench = shared, shared.bench
+        self.jobs, self.quick = shared.jobs, shared.quick
         self._state: reactive.Value[tuple[int, ...]] = reactive.Value(self._version())
-        self._stage: reactive.Value[Running] = reactive.Value(self.jobs.running)
+        self._stage: reactive.Value[Running] = reactive.Value(self._running)
         self._late: reactive.Value[tuple[int, ...]] = reactive.Value(self._version())
         self._notice: reactive.Value[tuple[str, bool]] = reactive.Value(("", False))
         self._handlers: dict[str, Handler] = {}
         self._wake = asyncio.Event()
+        self._acted = self._drawn = 0.0  # when a control was last used, and a chart drawn
         self._risk = reactive.calc(lambda: self.seen().risk_ready)  # once for all outputs
         self._assessed = reactive.calc(lambda: _of_release(self.seen()))
 
     def _version(self) -> tuple[int, ...]:
-        return (self.bench.version, self.jobs.finished, self.shared.drafts)
+        ended = (self.jobs.finished, self.quick.finished)
+        return (*ended, self.bench.version, self.shared.drafts)
+
+    @property
+    def _running(self) -> Running:
+        """What is shown of the work that goes on."""
+        return self.jobs.running or self.quick.lasting
 
     @property
     def draft(self) -> Draft:
@@ -148,28 +189,38 @@ class Desk:
             if isinstance(words, str):
                 self.say(words)
         self._look()
+        self._acted = monotonic()
         self._wake.set()
 
     def _look(self) -> None:
         """Notice what has changed."""
         with reactive.isolate():
-            if self._late.get() != self._state.get():
-                self._late.set(self._state.get())
-            if self._state.get() != self._version():
-                ended = self._state.get()[1] != self.jobs.finished
-                self._state.set(self._version())
-                if ended and self.jobs.outcome is not None and self.jobs.outcome.words:
-                    self.say(self.jobs.outcome.words, failed=self.jobs.outcome.failed)
-            if self._stage.get() != self.jobs.running:
-                self._stage.set(self.jobs.running)
+            before, now = self._state.get(), self._version()
+            if before != now:
+                self._state.set(now)
+                for lane, ended in zip((self.jobs, self.quick), (0, 1), strict=True):
+                    outcome = lane.outcome
+                    if before[ended] != now[ended] and outcome is not None and outcome.words:
+                        self.say(outcome.words, failed=outcome.failed)
+            if self._stage.get() != self._running:
+                self._stage.set(self._running)
+
+    def _look_late(self) -> None:
+        """Let what takes longer to make follow as well."""
+        self._drawn = monotonic()
+        with reactive.isolate():
+            self._late.set(self._state.get())
 
     def _changed(self) -> bool:
         with reactive.isolate():
-            return (
-                self._state.get() != self._version()
-                or self._stage.get() != self.jobs.running
-                or self._late.get() != self._state.get()
-            )
+            return self._state.get() != self._version() or self._stage.get() != self._running
+
+    def _trails(self) -> bool:
+        """Return True when what takes longer is behind, and no slider has moved just now."""
+        now = monotonic()
+        with reactive.isolate():
+            behind = self._late.get() != self._state.get()
+        return behind and (now - self._acted > _PAUSE or now - self._drawn > _LONGEST)
 
     async def _watch(self) -> None:
         """Look at the state for as long as the window is open."""
@@ -177,10 +228,11 @@ class Desk:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), _LOOK)
             self._wake.clear()
-            if self._changed():
-                async with reactive.lock():
-                    self._look()
-                    await reactive.flush()
+            for true, look in ((self._changed, self._look), (self._trails, self._look_late)):
+                if true():
+                    async with reactive.lock():
+                        look()
+                        await reactive.flush()
 
     def connect(self, given: Inputs, session: Session) -> None:
         """Listen to the controls, and look at the state now and then."""

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-import msgspec
-
-from maskmeter.errors import PlanError
 from maskmeter.plan import Plan
 
 _MOST = 500
@@ -56,19 +51,3 @@ class History:
     def redone(self) -> History:
         """Return the history at the plan that was undone last, if there is one."""
         return replace(self, at=self.at + 1) if self.can_redo else self
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the history as JSON can hold it."""
-        return {"plans": [msgspec.to_builtins(one) for one in self.plans], "at": self.at}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> History:
-        """Return the history that `as_data` wrote."""
-        try:
-            plans = tuple(msgspec.convert(one, Plan) for one in data["plans"])
-            at = int(data["at"])
-        except (msgspec.ValidationError, KeyError, TypeError, ValueError):
-            raise PlanError("The state of the page cannot be read: open the file again.") from None
-        if not plans or not 0 <= at < len(plans):
-            raise PlanError("The state of the page cannot be read: open the file again.")
-        return cls(plans, at)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock, Thread
-from typing import TypeAlias
+from time import monotonic
+from typing import NamedTuple, TypeAlias
 
 from maskmeter.app.work import Cancelled, Stage, Work
 from maskmeter.errors import MaskmeterError
 
 Task: TypeAlias = Callable[[Work], object]
 _LAST = 5.0  # seconds that stopped work has to put things in order when the page ends
+_SHORT = 0.5  # seconds of work that nobody needs to be told of
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,13 @@ class Ending:
     name: str
     words: str = ""
     failed: bool = False
+
+
+class _Running(NamedTuple):
+    name: str
+    work: Work
+    thread: Thread
+    begun: float
 
 
 class Jobs:
@@ -35,7 +44,7 @@ class Jobs:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._current: tuple[str, Work, Thread] | None = None
+        self._current: _Running | None = None
         self.outcome: Ending | None = None
         self.finished = 0  # pieces of work so far
 
@@ -43,7 +52,13 @@ class Jobs:
     def running(self) -> tuple[str, Stage] | None:
         """What runs now, and how far it is."""
         current = self._current
-        return None if current is None else (current[0], current[1].stage)
+        return None if current is None else (current.name, current.work.stage)
+
+    @property
+    def lasting(self) -> tuple[str, Stage] | None:
+        """What runs, once it has run for half a second."""
+        current = self._current
+        return self.running if current and monotonic() - current.begun > _SHORT else None
 
     def start(self, name: str, task: Task) -> None:
         """Run a task in a thread; what runs already is stopped first."""
@@ -51,9 +66,9 @@ class Jobs:
         with self._lock:
             before = self._current
             if before is not None:
-                before[1].cancel()
+                before.work.cancel()
             thread = Thread(target=self._run, args=(name, task, work, before), daemon=True)
-            self._current = (name, work, thread)
+            self._current = _Running(name, work, thread, monotonic())
             self.outcome = None
         thread.start()
 
@@ -61,27 +76,25 @@ class Jobs:
         """Stop what runs, when it next says how far it is."""
         current = self._current
         if current is not None:
-            current[1].cancel()
+            current.work.cancel()
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until nothing runs."""
         current = self._current
         if current is not None:
-            current[2].join(seconds)
+            current.thread.join(seconds)
 
     def end(self) -> None:
         """Stop what runs, and give it a moment to remove what is unfinished."""
         self.cancel()
         self.wait(_LAST)
 
-    def _run(
-        self, name: str, task: Task, work: Work, before: tuple[str, Work, Thread] | None
-    ) -> None:
+    def _run(self, name: str, task: Task, work: Work, before: _Running | None) -> None:
         if before is not None:
-            before[2].join()
+            before.thread.join()
         outcome = _ended(name, task, work)
         with self._lock:
-            if self._current is not None and self._current[1] is work:
+            if self._current is not None and self._current.work is work:
                 self._current = None
                 self.outcome = outcome
             self.finished += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
+
 from htmltools import Tag, TagList, tags
 from shiny import App, Inputs, Outputs, Session, reactive, render, ui
 
@@ -29,13 +31,13 @@ def application(shared: Shared) -> App:
         def _turned() -> None:
             desk.say("")
 
-        @reactive.effect
-        def _begin() -> None:
+        @reactive.effect(priority=1)  # before the outputs, which then show what was quick to do
+        async def _start() -> None:
             """Start the work of a tab when it is opened, or when the plan has changed in it."""
             desk.seen()
             for tab in TABS:
-                if tab.begin is not None and given.tab() == tab.name:
-                    tab.begin(desk)
+                if given.tab() == tab.name:
+                    await to_thread(tab.start, desk)
 
     app = App(ui.page_html(document()), server)
     app.sanitize_errors = True  # errors of libraries may hold values of the file
@@ -117,7 +119,7 @@ def _frame(desk: Desk) -> None:
         file = bench.file
         if file is None:
             return TagList(tags.span("No file is open."))
-        keys = len(bench.plan.data.keys)
+        keys = len(bench.keys)
         parts = [file.name, counted(file.records, "record")]
         if keys:
             parts.append(counted(keys, "key"))
@@ -144,7 +146,7 @@ def _frame(desk: Desk) -> None:
 
     desk.on("undo", lambda _: _moved(desk, back=True))
     desk.on("redo", lambda _: _moved(desk, back=False))
-    desk.on("stop", lambda _: desk.jobs.cancel())
+    desk.on("stop", lambda _: desk.shared.stop())
 
 
 def _moved(desk: Desk, *, back: bool) -> None:

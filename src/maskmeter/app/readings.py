@@ -12,6 +12,7 @@ import msgspec
 
 from maskmeter.checks import Progress
 from maskmeter.errors import (
+    MaskmeterError,
     MaskmeterWarning,
     PopulationMismatchWarning,
     caught_warnings,
@@ -20,10 +21,13 @@ from maskmeter.errors import (
 from maskmeter.evidence.assessment import Assessment
 from maskmeter.plan import Plan, PlanFile, Task, read_task
 from maskmeter.plan.file_keys import reading_part
-from maskmeter.riskutility.assessor import Assessor, altered_keys, carried_columns
+from maskmeter.plan.paths import paths_of
+from maskmeter.riskutility.assessor import Assessor, carried_columns, loss_tables
 from maskmeter.workflows import assess_task, assessor_of
 
 T = TypeVar("T")
+
+_MANY = 200_000  # records, beyond which little is held
 
 
 class Recent(Generic[T]):
@@ -33,6 +37,7 @@ class Recent(Generic[T]):
         self._most = most
         self._held: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = RLock()
+        self._making = RLock()  # nobody makes what another is making
 
     def get(self, key: Hashable) -> T | None:
         """Return a value that is held, at once; None if it is not."""
@@ -53,49 +58,94 @@ class Recent(Generic[T]):
     def made(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return a value that is held, or make it now."""
         held = self.get(key)
-        return self.put(key, make()) if held is None else held
+        if held is not None:
+            return held
+        with self._making:
+            held = self.get(key)
+            return self.put(key, make()) if held is None else held
 
 
 class Readings:
-    """A file as plans read it: tasks, what measures candidates, and assessments."""
+    """A file as plans read it: tasks, what measures candidates, and assessments.
 
-    def __init__(self, path: Path, *, seed: int) -> None:
+    All are held for as long as the files that a plan names stay as they are.
+    """
+
+    def __init__(self, path: Path, *, seed: int, records: int) -> None:
         self.path = path
         self.seed = seed
-        self._tasks: Recent[tuple[Task, tuple[str, ...]]] = Recent(4)
-        self._assessors: Recent[Assessor] = Recent(8)
-        self._assessments: Recent[tuple[Task, Assessment]] = Recent(6)
+        few = records > _MANY
+        self._tasks: Recent[tuple[Task, tuple[str, ...]]] = Recent(2 if few else 4)
+        self._assessors: Recent[Assessor] = Recent(1 if few else 4)
+        self._faults: Recent[MaskmeterError] = Recent(8)
+        self._tables: Recent[list[tuple[str, str]]] = Recent(8)
+        self._assessments: Recent[tuple[Task, Assessment]] = Recent(2 if few else 6)
         self._shown: Recent[Any] = Recent(12)
-        self._reading = RLock()  # nobody reads what another is reading
+
+    def reading(self, plan: Plan) -> bytes:
+        """Return what tells apart ways to read the file: what a plan says, and the state of its files."""
+        files = [self.path, *map(Path, paths_of(plan))]
+        return reading_part(plan) + repr([_state(one) for one in files]).encode()
 
     def task(self, plan: Plan) -> Task:
         """Return a plan with everything it needs read; what is read in the same way is read once."""
-        key = reading_part(plan)
-        with self._reading:
-            task, _ = self._tasks.made(key, lambda: self._read(plan))
-            if task.sample.source is not None:
-                task.sample.source.check_unchanged()
-            return task if task.plan == plan else task.with_plan(plan)
+        fault = self._faults.get(self._asked(plan))
+        if fault is not None:
+            raise fault.with_traceback(None)
+        task, _ = self._tasks.made(self.reading(plan), lambda: self._read(plan))
+        if task.sample.source is not None:
+            task.sample.source.check_unchanged()
+        return task if task.plan == plan else task.with_plan(plan)
 
     def cautions(self, plan: Plan) -> tuple[str, ...]:
         """Return what was said when the file was read as a plan reads it."""
         self.task(plan)
-        held = self._tasks.get(reading_part(plan))
+        held = self._tasks.get(self.reading(plan))
         return () if held is None else held[1]
+
+    def known(self, plan: Plan) -> bool:
+        """Return True when a file was read as a plan says, or could not be: `task` answers at once."""
+        read = self._tasks.get(self.reading(plan)) is not None
+        return read or self._faults.get(self._asked(plan)) is not None
+
+    def _asked(self, plan: Plan) -> bytes:
+        """Return all that a file may be refused for when it is read."""
+        return self.reading(plan) + msgspec.json.encode((plan.loss, plan.check))
 
     def _read(self, plan: Plan) -> tuple[Task, tuple[str, ...]]:
         with caught_warnings(MaskmeterWarning) as caught:
-            task = read_task(PlanFile(plan), self.path)
+            try:
+                task = read_task(PlanFile(plan), self.path)
+            except MaskmeterError as error:
+                self._faults.put(self._asked(plan), error)
+                raise
         own = (one for one in caught if issubclass(one.category, PopulationMismatchWarning))
         return task, tuple(str(one.message) for one in own)
 
-    def assessor(self, task: Task) -> Assessor:
-        """Return what measures all candidates of a task, on the tables of the keys they change."""
+    def tables(self, plan: Plan) -> list[tuple[str, str]]:
+        """Return the tables on which everything that the page shows measures the loss.
+
+        Those that the plan names, and the strongest associations of all keys, whichever of them a
+        release changes: so that one release has one loss on every tab. Columns that are dropped, or
+        that travel with a key, are in none of them.
+        """
+        task = self.task(plan)
+        listed = [task.steps, *task.candidates.values()]
+        without = carried_columns(listed) | set(plan.release.drop)
+        named = tuple(plan.loss.tables)
+        return self._tables.made(
+            (self.reading(plan), named, without),
+            lambda: list(
+                loss_tables(list(named), task.sample, task.sample.space.names, carried=without)
+            ),
+        )
+
+    def assessor(self, plan: Plan) -> Assessor:
+        """Return what measures the candidates of a plan, which names the tables of all of them."""
+        task = self.task(plan)
+        key = (self.reading(plan), tuple(plan.loss.tables), plan.loss.measure)
         every = list(task.candidates.values())
-        changed, loss = altered_keys(task.sample, every), task.plan.loss
-        carried = carried_columns(every) | set(task.plan.release.drop)
-        key = (reading_part(task.plan), tuple(changed), carried, tuple(loss.tables), loss.measure)
-        return self._assessors.made(key, lambda: assessor_of(task, changed, every))
+        return self._assessors.made(key, lambda: assessor_of(task, task.sample.space.names, every))
 
     def assessment(self, plan: Plan, progress: Progress) -> tuple[Task, Assessment]:
         """Return the assessment of a plan, drawn with the seed of the session."""
@@ -108,22 +158,31 @@ class Readings:
                 release = task.released(seed=self.seed)
             return task, assess_task(task, release, seed=self.seed, progress=progress)
 
-        return self._assessments.made(encoded_plan(plan), made)
+        return self._assessments.made(self._whole(plan), made)
 
     def shown(self, plan: Plan, view: Callable[[Assessment], T]) -> T:
         """Return what a page shows of the assessment of a plan, made once."""
         held: T = self._shown.made(
-            (view, encoded_plan(plan)), lambda: view(self.assessment(plan, lambda *_: None)[1])
+            (view, self._whole(plan)), lambda: view(self.assessment(plan, lambda *_: None)[1])
         )
         return held
 
     def ready(self, plan: Plan, view: Callable[[Assessment], T]) -> T | None:
         """Return what a page shows of a plan that was assessed; None at once if it was not."""
-        if self._assessments.get(encoded_plan(plan)) is None:
-            return None
-        return self.shown(plan, view)
+        held: T | None = self._shown.get((view, self._whole(plan)))
+        if held is None and self._assessments.get(self._whole(plan)) is not None:
+            held = self.shown(plan, view)
+        return held
+
+    def _whole(self, plan: Plan) -> bytes:
+        """Return what tells apart all that a plan says, and the state of the files it names."""
+        return msgspec.json.encode(plan) + self.reading(plan)
 
 
-def encoded_plan(plan: Plan) -> bytes:
-    """Return a plan as bytes, to tell plans apart."""
-    return msgspec.json.encode(plan)
+def _state(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is written; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns

@@ -1,9 +1,9 @@
-"""What the page shows: values that never change, and no record among them but its risk."""
+"""What the page shows: frozen values, of which only the curves of risk have a figure for each record."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from maskmeter.evidence.check_figures import CheckFigures
 from maskmeter.evidence.schema import CautionFigures, Figures, ScenarioFigures
@@ -84,7 +84,7 @@ class KeyCounts:
     records: int
     uniques: int
     cell_sizes: tuple[int, ...]
-    combinations: int  # of the categories of the keys
+    share: float  # of unique records
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,19 @@ class ExpectedMatches:
     total: float
     share: float
     assessable: bool
+
+
+@dataclass(frozen=True)
+class KeysNow:
+    """What is known of the ticked keys so far; None is not known yet.
+
+    There are no matches to expect as long as the sampling is not known: see `done`.
+    """
+
+    counts: KeyCounts | None = None
+    warnings: tuple[KeyWarning, ...] | None = None
+    matches: ExpectedMatches | None = None
+    done: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +129,6 @@ class RiskNow:
 
     figures: Figures
     curve: RiskCurve  # of the worst scenario, for the intruder who decides
-    chart: Any  # Altair: expected matches by scenario
 
     @property
     def worst(self) -> ScenarioFigures:
@@ -138,17 +150,17 @@ class RiskNow:
 class Tried:
     """A way to protect the file that was tried: its steps, and its place on the map.
 
-    `verdict` is that of the target, None without one. `refined` points are means over several
-    draws; others are one draw, that of the release.
+    `verdict` is that of the target, None without one; `meets` says that it is met by a release that
+    analysts can use. `refined` points are means over several draws; others are one draw, that of
+    the release.
     """
 
     label: str
     steps: tuple[StepEntries, ...]
     point: Point
-    useful: bool
     verdict: str | None
+    meets: bool
     refined: bool
-    seconds: float
     cautions: tuple[str, ...] = ()
 
 
@@ -165,11 +177,9 @@ class FoundSteps:
 
 @dataclass(frozen=True)
 class Assessed:
-    """The release of the plan as the command assesses it: all figures, and its charts."""
+    """The release of the plan as the command assesses it."""
 
     figures: Figures
-    curve: RiskCurve
-    chart: Any
 
     @property
     def check(self) -> CheckFigures | None:

@@ -61,7 +61,7 @@ class PageServer:
                 warnings.simplefilter("ignore", MaskmeterWarning)  # results say it
                 self._server.run([self._listening])
         finally:
-            self._shared.jobs.end()
+            self._shared.end()
             self.bench.close()
             self._listening.close()
 

@@ -20,6 +20,7 @@ METHODS = {
     "recode": "Join categories",
     "subsample": "Leave out some records",
 }
+AIMED = ("swap", "pram")  # methods whose rate may differ between categories
 ANY = "any record"
 _MOST_SHOWN = 60  # categories that can be ticked to be joined
 
@@ -42,7 +43,7 @@ def setting_form(
     if setting.method != "subsample":
         parts.append(choice("Key", "setting-key", titles, chosen=key))
     others = {name: title for name, title in titles.items() if name != key}
-    if setting.method in ("swap", "pram"):
+    if setting.method in AIMED:
         parts.append(_rate("Records to change", setting, 50))
         parts.append(choice("Aimed at", "aimed", {"": ANY} | others, chosen=setting.aimed_at))
     if setting.method == "swap":
@@ -85,6 +86,7 @@ def _rare(setting: Setting) -> list[TagChild]:
             high=1000,
             step=5,
         ),
+        number("Or enter their number", "rarer-than", setting.rarer_than, min="0"),
         slider("Of these", "rare-share", 100 * setting.share, low=5, high=100, step=5, unit="%"),
     ]
 
@@ -130,20 +132,25 @@ def entries_of(action: str, value: Any, setting: Setting) -> dict[str, Any]:
     """
     if action in _SHARES:
         return {_SHARES[action]: _number(value) / 100}
-    if action == "rarer":
+    if action in ("rarer", "rarer-than"):
         return {"rarer_than": _number(value)}
     if action == "aimed":
         return {"aimed_at": str(value)}
     if action == "within":
         kept = tuple(one for one in setting.within if one != value["name"])
         return {"within": (*kept, value["name"]) if value["on"] else kept}
-    return {"groups": {}, "bands": (), "top": None} | _anew(action, value)
+    return {"groups": {}, "bands": (), "top": None} | _anew(action, value, setting)
 
 
-def _anew(action: str, value: Any) -> dict[str, Any]:
+def _anew(action: str, value: Any, setting: Setting) -> dict[str, Any]:
     """Return the entries of an action after which categories have to be joined anew."""
     if action == "method":
-        return {"method": value}
+        aimed = setting.aimed_at if value in AIMED else ""
+        return {
+            "method": value,
+            "aimed_at": aimed,
+            "within": setting.within if value == "swap" else (),
+        }
     if action == "setting-key":
         return {"key": (str(value),), "aimed_at": ""}
     if action == "from-top":
@@ -152,9 +159,9 @@ def _anew(action: str, value: Any) -> dict[str, Any]:
 
 
 _SHARES = {"rate": "rate", "rare-share": "share"}
-ACTIONS = (
-    "method", "setting-key", "rate", "aimed", "within", "rarer", "rare-share", "bounds", "from-top"
-)  # fmt: skip
+# A slider leaves its point on the map when it rests; a method or a key is where a setting begins.
+MOVING = ("method", "setting-key", "rate", "rarer", "rare-share")
+ACTIONS = (*MOVING, "aimed", "within", "rarer-than", "bounds", "from-top")
 
 
 def joined_to(setting: Setting, name: str, categories: Sequence[str]) -> Setting:

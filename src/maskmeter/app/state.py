@@ -3,35 +3,60 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shlex
+import subprocess
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import RLock
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from maskmeter.app.changes import with_fraction, with_population, with_tables, without_steps
 from maskmeter.app.counting import EncodedColumns
 from maskmeter.app.folder import StartFolder
 from maskmeter.app.history import History
 from maskmeter.app.opening import Opened, opened_example, opened_file
-from maskmeter.app.readings import Readings
-from maskmeter.app.results import FileEntry, OpenedFile
+from maskmeter.app.readings import Readings, Recent
+from maskmeter.app.results import FileEntry, KeysNow, OpenedFile
 from maskmeter.app.tries import Attempt, Tries
 from maskmeter.checks import Progress
-from maskmeter.errors import FileError, InputError, MaskmeterError, PlanError
+from maskmeter.errors import FileError, InputError, MaskmeterError
 from maskmeter.files import whole
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.plan import Plan, plan_text, read_plan
+from maskmeter.plan.file_keys import file_keys
 from maskmeter.plan.paths import with_paths
-from maskmeter.plan.schema import Candidate
 from maskmeter.plan.script import python_lines
 from maskmeter.streams import seed_of
 
 Change: TypeAlias = Plan | Callable[[Plan], Plan]
 
 OF_THE_PLAN = "steps of the plan"
+TRYING = "this setting"  # the point of a slider that moves: it gets a label when it rests
+
+
+def silent(_stage: str, _done: int, _of: int) -> None:
+    """Tell nobody."""
+
+
+def shown_command(words: Sequence[str]) -> str:
+    """Return a command as it is typed on this system, every odd character quoted.
+
+    >>> shown_command(["maskmeter", "assess", "my survey.sav"]) in (
+    ...     "maskmeter assess 'my survey.sav'", 'maskmeter assess "my survey.sav"')
+    True
+    """
+    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+
+
+class Problem(NamedTuple):
+    """What a plan still needs before the risk can be measured, and the tab where it is said."""
+
+    words: str
+    tab: str
 
 
 class Open(NamedTuple):
@@ -41,6 +66,7 @@ class Open(NamedTuple):
     path: Path
     readings: Readings
     columns: EncodedColumns
+    keys: Recent[KeysNow]
 
 
 class BenchState:
@@ -99,89 +125,122 @@ class BenchState:
         plan = with_paths(read, lambda name: str(where.parent / name))
         with self._lock:
             self.apply(plan)
-            own = [Candidate(OF_THE_PLAN, plan.step)] if plan.step else []
-            for one in (*self.plan.candidate, *own):
-                self._tries = self._tries.with_attempt(Attempt(one.label, tuple(one.step)))
+            self._tries = self._tries.with_points(self.plan, OF_THE_PLAN)
             self._changed()
             return self.plan
 
-    def save_plan(self, path: str, *, replace: bool = False) -> Path:
-        """Write the plan to a file below the start directory, and return where."""
+    def save_plan(self, path: str) -> Path:
+        """Write the plan to a new file below the start directory, and return where."""
         self.folder.inside(path)  # before an ending makes another name of it
         target = self.folder.inside(path if path.endswith(".toml") else f"{path}.toml")
-        if target.exists() and not replace:
+        if target.exists():
             raise FileError(f"{path!r} already exists: choose another name.")
         if not target.parent.is_dir():
             raise FileError(f"Cannot write {path!r}: there is no such folder.")
         folder = target.parent
-        plan = with_paths(self.plan, lambda name: Path(os.path.relpath(name, folder)).as_posix())
+        plan = with_paths(
+            self.saved_plan(), lambda name: Path(os.path.relpath(name, folder)).as_posix()
+        )
         with whole(target) as unfinished:
             unfinished.write_text(plan_text(plan), encoding="utf-8")
         return target
 
+    def saved_plan(self) -> Plan:
+        """Return the plan as it is saved: with the tables of the loss, and the map as candidates.
+
+        A point with the steps of the plan itself is left out.
+        """
+        if self.problem() is not None:
+            return self.plan
+        rest = [
+            one
+            for one in self._with_tables().candidate
+            if one.label != TRYING and list(one.step) != list(self.plan.step)
+        ]
+        return msgspec.structs.replace(self._measured_plan(), candidate=rest)
+
     def plan_text(self) -> str:
         """Return the plan as the file that the command reads; paths start at the start directory."""
         root = self.folder.root
-        return plan_text(with_paths(self.plan, lambda name: os.path.relpath(name, root)))
+        return plan_text(with_paths(self.saved_plan(), lambda name: os.path.relpath(name, root)))
 
     def python_lines(self) -> str:
         """Return the lines of Python that make and assess the same release."""
-        return python_lines(self._opened.readings.task(self.plan), source=self._source)
+        return python_lines(self._opened.readings.task(self._measured_plan()), source=self._source)
 
     def command_line(self, plan: str = "plan.toml", out: str = "evidence") -> str:
         """Return the command that assesses the file by the saved plan."""
-        return f'maskmeter assess "{self._source}" --plan "{plan}" --out "{out}"'
+        return shown_command(["maskmeter", "assess", self._source, "--plan", plan, "--out", out])
 
-    def problem(self) -> str | None:
-        """Return what the plan still needs before the risk can be measured; None if nothing."""
-        if self._open is None:
-            return "Open a file first."
-        data = self.plan.data
-        if not data.keys and not self.plan.scenario:
-            return "Tick the columns that an intruder may know."
-        if data.fraction is None and data.weights is None and data.population is None:
-            return "Say how the file was sampled: a fraction, weights or a population file."
+    def problem(self) -> Problem | None:
+        """Return what the plan still needs before the risk can be measured; None if nothing.
+
+        It may read the file: see `prepared`.
+        """
+        lacks = self._lacks()
+        if lacks is not None:
+            return lacks
         try:
-            self._opened.readings.task(self.plan)
+            self._with_tables()
         except MaskmeterError as error:
-            return str(error)
+            return Problem(str(error), self._place_of_fault())
         return None
 
-    # -- reload --------------------------------------------------------------------------------
+    @property
+    def prepared(self) -> bool:
+        """Whether the file was read as the plan says, so that `problem` and what is ready come at once."""
+        if self._lacks() is not None:
+            return True
+        return self._opened.readings.known(self._tries.plan(self.plan))
 
-    def state(self) -> dict[str, Any]:
-        """Return file, plans, position and what was tried, as JSON can hold it; never the seed."""
-        with self._lock:
-            held = self._open
-            tried = [
-                {"label": one.label, "step": [msgspec.to_builtins(step) for step in one.steps]}
-                for one in self._tries.attempts.values()
-            ]
-            return {
-                "file": None if held is None else held.file.path,
-                "example": held is not None and held.file.example,
-                **self._history.as_data(),
-                "tried": tried,
-            }
+    @property
+    def ready(self) -> bool:
+        """Whether the plan lacks nothing and the file was read as it says."""
+        return self.prepared and self.problem() is None
 
-    def restore(self, state: dict[str, Any], progress: Progress | None = None) -> None:
-        """Go back to a state, as after a reload of the page; points are measured when they are wanted."""
-        history = History.from_data(state)
-        history = History(tuple(map(self._checked, history.plans)), history.at)
+    def _lacks(self) -> Problem | None:
+        """Return what the plan does not say."""
+        if self._open is None:
+            return Problem("No file is open yet.", "file")
+        data = self.plan.data
+        if not file_keys(self.plan):
+            return Problem("Tick the columns that an intruder may know.", "keys")
+        if data.fraction is None and data.weights is None and data.population is None:
+            words = "Say how the file was sampled: a fraction, weights or a population file."
+            return Problem(words, "sample")
+        return None
+
+    def _place_of_fault(self) -> str:
+        """Return the tab where a plan is mended that cannot be read: that of the keys, or of the sample."""
+        plan = with_fraction(with_population(without_steps(self.plan), ""), 0.5)
         try:
-            tried = [msgspec.convert(one, Candidate) for one in state.get("tried", [])]
-        except msgspec.ValidationError:
-            raise PlanError("The state of the page cannot be read: open the file again.") from None
-        if state.get("example"):
-            self.open_example(progress)
-        elif state.get("file") is not None:
-            self.open(str(state["file"]), progress)
-        with self._lock:
-            for one in tried:
-                checked = self._checked(Plan(candidate=[one])).candidate[0]
-                attempt = Attempt(checked.label, tuple(checked.step))
-                self._tries = self._tries.with_attempt(attempt)
-            self._at(history)
+            self._opened.readings.task(plan)
+        except MaskmeterError:
+            return "keys"
+        return "sample"
+
+    # -- plans as they are measured ------------------------------------------------------------
+
+    def _with_tables(self, *more: Attempt) -> Plan:
+        """Return the plan with all that was tried as candidates, and the tables of all of them."""
+        plan = self._tries.plan(self.plan, *more)
+        return with_tables(plan, self._opened.readings.tables(plan))
+
+    def _measured_plan(self) -> Plan:
+        """Return the plan with its steps alone, and the tables that all releases are measured on."""
+        return msgspec.structs.replace(self._with_tables(), candidate=[])
+
+    def _base(self, *more: Attempt) -> Plan:
+        """Return the plan without its steps: with it the file is assessed as it is."""
+        return without_steps(self._with_tables(*more))
+
+    def _map_plan(self, *more: Attempt) -> Plan:
+        """Return the plan without its steps, with all that was tried as candidates."""
+        return msgspec.structs.replace(self._with_tables(*more), step=[], family=None)
+
+    def _way(self, plan: Plan) -> bytes:
+        """Return how a plan measures its candidates: what is read, and the tables."""
+        return self._opened.readings.reading(plan) + msgspec.json.encode(plan.loss)
 
     # -- file ----------------------------------------------------------------------------------
 
@@ -196,20 +255,22 @@ class BenchState:
 
     def open(self, path: str, progress: Progress | None = None) -> OpenedFile:
         """Open a file; the plan starts anew from the proposal of `plan init`."""
-        where = self.folder.inside(path)
-        if progress is not None:
-            progress("Reading the file", 0, 0)
-        return self._take(opened_file(where, self.folder.name(where)), where)
+        where, told = self.folder.inside(path), progress or silent
+        told("Reading the file", 0, 0)
+        found = opened_file(where, self.folder.name(where))
+        told("Reading the file", 0, 0)  # who stopped it meanwhile keeps what was open
+        return self._take(found, where)
 
     def open_example(self, progress: Progress | None = None) -> OpenedFile:
         """Open the built-in example, a survey of invented people."""
-        if progress is not None:
-            progress("Drawing the example", 0, 0)
+        told = progress or silent
+        told("Drawing the example", 0, 0)
         with self._lock:
             if self._example is None:
                 self._example = TemporaryDirectory(prefix="maskmeter-")
             folder = Path(self._example.name)
         path, opened = opened_example(folder)
+        told("Drawing the example", 0, 0)
         return self._take(opened, path)
 
     def close(self) -> None:
@@ -221,11 +282,13 @@ class BenchState:
     # -- private -------------------------------------------------------------------------------
 
     def _take(self, opened: Opened, path: Path) -> OpenedFile:
-        readings = Readings(path, seed=self._seed)
+        readings = Readings(path, seed=self._seed, records=opened.file.records)
         with self._lock:
-            self._open = Open(opened.file, path, readings, EncodedColumns(path))
-            self._tries = Tries()
-            self._at(History((opened.plan,)))
+            given = self.plan if self._open is None else Plan()  # a plan may be opened first
+            self._open = Open(opened.file, path, readings, EncodedColumns(path), Recent(16))
+            self._tries = Tries().with_points(given, OF_THE_PLAN)
+            history = History((opened.plan,))
+            self._at(history if given == Plan() else history.then(given))
         return opened.file
 
     def _at(self, history: History) -> Plan:
@@ -251,6 +314,12 @@ class BenchState:
         if held is None:
             raise InputError("Open a file first.")
         return held
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the plan, those of its scenarios included."""
+        known = [key for one in self.plan.scenario.values() for key in one.keys]
+        return list(dict.fromkeys([*self.plan.data.keys, *known]))
 
     @property
     def _source(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 
 import msgspec
 
@@ -12,17 +11,11 @@ from maskmeter.app.results import Tried
 from maskmeter.checks import Progress
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.plan import Plan, Task
-from maskmeter.plan.file_keys import reading_part
 from maskmeter.plan.schema import Candidate
 from maskmeter.risk.intruder import INFORMED
 from maskmeter.risk.target import Target
 from maskmeter.riskutility import RiskUtilityMap
-from maskmeter.riskutility.assessor import (
-    Assessor,
-    Point,
-    Trial,
-    release_cautions,
-)
+from maskmeter.riskutility.assessor import Assessor, Draw, Point, release_cautions
 from maskmeter.riskutility.comparison import map_of, replication_seeds
 from maskmeter.riskutility.layers import target_layers
 from maskmeter.riskutility.riskmap import UNCHANGED
@@ -31,15 +24,17 @@ DRAWS = 5  # of a refined point
 MOST = 60  # points on the map
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Attempt:
-    """A way to protect the file under a label, and what was measured of it: the first draw, then others."""
+    """A way to protect the file under a label, and what was measured of it: the first draw, then others.
+
+    `measured` tells how the file was read and on which tables the loss was measured.
+    """
 
     label: str
     steps: tuple[StepEntries, ...]
-    draws: tuple[Trial, ...] = ()
-    reading: bytes = b""  # how the file was read when it was measured
-    seconds: float = 0.0
+    draws: tuple[Draw, ...] = ()
+    measured: bytes = b""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +45,7 @@ class Tries:
 
     def with_attempt(self, one: Attempt) -> Tries:
         """Return them with one more, in place of that with the same label; the oldest may go."""
-        kept = {label: old for label, old in self.attempts.items() if label != one.label}
+        kept = self.without(one.label).attempts
         listed = [*kept.items(), (one.label, one)][-MOST:]
         return Tries(dict(listed))
 
@@ -58,25 +53,34 @@ class Tries:
         """Return them without one."""
         return Tries({name: one for name, one in self.attempts.items() if name != label})
 
+    def renamed(self, label: str, to: str) -> Tries:
+        """Return them with one under another label."""
+        one = self.attempts.get(label)
+        return self if one is None else self.without(label).with_attempt(replace(one, label=to))
+
+    def with_points(self, plan: Plan, own: str) -> Tries:
+        """Return them with the candidates of a plan, and its steps under a label of their own."""
+        found = self
+        steps = [Candidate(own, list(plan.step))] if plan.step else []
+        for one in (*plan.candidate, *steps):
+            found = found.with_attempt(Attempt(one.label, tuple(one.step)))
+        return found
+
     def plan(self, base: Plan, *more: Attempt) -> Plan:
         """Return the plan of which all attempts are candidates: it says what must be read."""
         every = {**self.attempts, **{one.label: one for one in more}}
         listed = [Candidate(one.label, list(one.steps)) for one in every.values() if one.steps]
         return msgspec.structs.replace(base, candidate=listed)
 
-    def pending(self, base: Plan) -> list[Attempt]:
-        """Return the attempts that were not measured with the file as the plan reads it now."""
-        reading = reading_part(self.plan(base))
-        return [one for one in self.attempts.values() if one.reading != reading]
+    def pending(self, measured: bytes) -> list[Attempt]:
+        """Return the attempts that were measured otherwise than the present plan asks."""
+        return [one for one in self.attempts.values() if one.measured != measured]
 
 
-def measured(attempt: Attempt, task: Task, assessor: Assessor, *, seed: int) -> Attempt:
-    """Return an attempt with its first draw measured; `task` has it as a candidate."""
-    begun = perf_counter()
+def first_draw(attempt: Attempt, task: Task, assessor: Assessor, *, seed: int) -> Draw:
+    """Return the first draw of an attempt, which `task` has as a candidate."""
     steps = task.candidates[attempt.label] if attempt.steps else None
-    trial = assessor.trial(steps, seed=seed)
-    taken = perf_counter() - begun
-    return replace(attempt, draws=(trial,), reading=reading_part(task.plan), seconds=taken)
+    return assessor.trial(steps, seed=seed).draw
 
 
 def refined(
@@ -86,26 +90,17 @@ def refined(
     steps, draws = task.candidates[attempt.label], list(attempt.draws[:1])
     for number, other in enumerate(replication_seeds(seed, DRAWS)[1:], start=1):
         progress(f"Drawing again: {attempt.label}", number, DRAWS)
-        draws.append(assessor.trial(steps, seed=other))
+        draws.append(assessor.trial(steps, seed=other).draw)
     return replace(attempt, draws=tuple(draws))
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Attempts that were measured with one way to read the file, on the tables of all their keys."""
+    """Attempts that were measured in the same way, and the target of the plan."""
 
-    attempts: tuple[Attempt, ...]
+    attempts: Sequence[Attempt]
     assessor: Assessor
     target: Target | None
-
-    @classmethod
-    def of(cls, attempts: Sequence[Attempt], task: Task, assessor: Assessor) -> Measured:
-        """Return the attempts with their loss on the tables that a comparison of them all takes."""
-        again = tuple(
-            replace(one, draws=tuple(assessor.measured(trial) for trial in one.draws))
-            for one in attempts
-        )
-        return cls(again, assessor, task.target)
 
     @property
     def tried(self) -> tuple[Tried, ...]:
@@ -114,26 +109,23 @@ class Measured:
 
     def _tried(self, one: Attempt) -> Tried:
         first, target = one.draws[0], self.target
-        verdict = None if target is None else target.decide(first.risks[target.intruder]).verdict
+        decided = None if target is None else target.decide(first.risks[target.intruder])
         return Tried(
             one.label,
             one.steps,
             Point.of(one.label, one.draws),
-            useful=first.useful,
-            verdict=verdict,
+            verdict=None if decided is None else decided.verdict,
+            meets=decided is not None and decided.met and first.useful,
             refined=len(one.draws) > 1,
-            seconds=one.seconds,
             cautions=tuple(str(caution) for caution in release_cautions(one.label, one.draws)),
         )
 
     def map(self) -> RiskUtilityMap:
         """Return the map of the attempts."""
-        tried = self.tried
-        points = [one.point for one in tried]
-        drawn = [trial for one in self.attempts for trial in one.draws]
-        cautions = [caution for trial in drawn for caution in trial.cautions]
+        points = [one.point for one in self.tried]
+        cautions = [said for one in self.attempts for draw in one.draws for said in draw.cautions]
         cautions += [
-            caution for one in self.attempts for caution in release_cautions(one.label, one.draws)
+            said for one in self.attempts for said in release_cautions(one.label, one.draws)
         ]
         first = [(point, one.draws[0]) for point, one in zip(points, self.attempts, strict=True)]
         target = self.target

@@ -7,27 +7,16 @@ from dataclasses import replace
 
 import msgspec
 
-from maskmeter.app.changes import with_keys, with_steps, with_target, without_steps
-from maskmeter.app.counting import key_counts, key_warnings
+from maskmeter.app.changes import with_steps, with_target
 from maskmeter.app.deciding import beside
-from maskmeter.app.results import (
-    Assessed,
-    ExpectedMatches,
-    FoundSteps,
-    KeyCounts,
-    KeyWarning,
-    RiskNow,
-    SamplingNow,
-    SideBySide,
-    Tried,
-)
-from maskmeter.app.sampling import sampling_now
+from maskmeter.app.key_bench import KeyBench
+from maskmeter.app.results import Assessed, FoundSteps, RiskNow, SideBySide, Tried
 from maskmeter.app.settings import Setting, describe, steps_of_setting
-from maskmeter.app.state import BenchState
-from maskmeter.app.tries import AS_IT_IS, Attempt, Measured, measured, refined
+from maskmeter.app.state import TRYING, silent
+from maskmeter.app.tries import AS_IT_IS, Attempt, Measured, first_draw, refined
 from maskmeter.app.work import Cancelled
 from maskmeter.checks import Progress
-from maskmeter.errors import MaskmeterError
+from maskmeter.errors import InputError, MaskmeterError
 from maskmeter.evidence import Pack
 from maskmeter.evidence.assessment import Assessment
 from maskmeter.evidence.check_figures import FindingFigures
@@ -35,23 +24,21 @@ from maskmeter.evidence.figures import comparison_figures, figures
 from maskmeter.evidence.pack import write_pack
 from maskmeter.evidence.schema import MapFigures
 from maskmeter.files import check_new_folder
+from maskmeter.perturb import Release
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.plan import Plan
 from maskmeter.plan.mending import mended, with_accepted
 from maskmeter.plan.schema import TargetPlan
 from maskmeter.risk.curve import RiskCurve
-from maskmeter.riskutility import RiskUtilityMap
+from maskmeter.riskutility import FoundRelease, RiskUtilityMap
+from maskmeter.riskutility.assessor import Steps
 from maskmeter.riskutility.riskmap import UNCHANGED
 from maskmeter.workflows import search_task, settings_of, written_out
 
-ACCEPT = "[check] accept"  # how a line begins that accepts a finding
+_ACCEPT = "[check] accept"  # how a line begins that accepts a finding
 
 
-def _silent(_stage: str, _done: int, _of: int) -> None:
-    """Tell nobody."""
-
-
-class Workbench(BenchState):
+class Workbench(KeyBench):
     """A file, a list of plans for it with a position, and what was tried: all that the page shows.
 
     Errors are `MaskmeterError`s whose text may be shown. Methods with `progress` may take seconds:
@@ -72,59 +59,20 @@ class Workbench(BenchState):
         For tests.
     """
 
-    # -- keys ----------------------------------------------------------------------------------
-
-    def key_counts(self, keys: Sequence[str]) -> KeyCounts:
-        """Return how far some keys tell the records apart; quick enough for every tick."""
-        held = self._opened
-        return key_counts(held.columns, keys, self._read_as(keys).data, held.file.records)
-
-    def expected_matches(self, keys: Sequence[str]) -> ExpectedMatches | None:
-        """Return the matches to expect with some keys; None while the sampling is not known."""
-        plan = without_steps(self._read_as(keys))
-        data = plan.data
-        sampled = data.fraction is not None or data.weights or data.population
-        if not sampled or not keys:
-            return None
-        task = self._opened.readings.task(msgspec.structs.replace(plan, scenario={}))
-        (view,) = task.views.values()
-        risk = view.risk(interval="none")
-        return ExpectedMatches(tuple(keys), risk.uniques, risk.total, risk.share, risk.assessable)
-
-    def key_warnings(self, keys: Sequence[str]) -> tuple[KeyWarning, ...]:
-        """Return why some of the ticked columns may be no good keys."""
-        held = self._opened
-        return key_warnings(held.columns, keys, self._read_as(keys).data, held.file)
-
-    def bands_for(self, column: str) -> tuple[float, ...]:
-        """Return lower bounds of bands for a column of numbers; none where it holds no numbers."""
-        held = self._opened
-        known = held.file.column(column)
-        if known is not None and known.bands:
-            return known.bands
-        return held.columns.bands(column, self.plan.data)
-
-    def categories(self, key: str) -> tuple[str, ...]:
-        """Return the names of a key's categories as the plan reads them: for the page only."""
-        sample = self._opened.columns.sample([key], self.plan.data)
-        return tuple(str(one) for one in sample.space[key].categories if one is not None)
-
-    # -- sample and risk now -------------------------------------------------------------------
-
-    def sampling(self) -> SamplingNow:
-        """Return how the plan says that the file was sampled, and what that implies."""
-        return sampling_now(self._opened.readings, self._base(), self._opened.file)
+    # -- risk now ------------------------------------------------------------------------------
 
     def risk_now(self, progress: Progress | None = None) -> RiskNow:
         """Return the risk of the file before protection, as `assess` without steps finds it."""
         readings, plan = self._opened.readings, self._base()
-        readings.assessment(plan, progress or _silent)
+        readings.assessment(plan, progress or silent)
         return readings.shown(plan, _risk_now)
 
     @property
     def risk_ready(self) -> RiskNow | None:
         """The risk of the file if it was measured with the present plan; None at once if not."""
-        return None if self._open is None else self._open.readings.ready(self._base(), _risk_now)
+        if not self.ready:
+            return None
+        return self._opened.readings.ready(self._base(), _risk_now)
 
     # -- protect -------------------------------------------------------------------------------
 
@@ -139,24 +87,35 @@ class Workbench(BenchState):
 
     def try_steps(self, steps: Sequence[StepEntries], *, label: str) -> Tried:
         """Return the point of some steps of a plan, as `try_setting` does of a setting."""
-        readings, attempt = self._opened.readings, Attempt(label, tuple(steps))
-        task = readings.task(self._map_plan(attempt))
-        assessor = readings.assessor(task)
-        attempt = measured(attempt, task, assessor, seed=readings.seed)
-        self._keep(attempt)
-        return Measured.of([attempt], task, assessor).tried[0]
+        return self._point(self._draw(Attempt(label, tuple(steps))))
+
+    def settle(self, setting: Setting) -> str:
+        """Give the point of a slider that rests the label of its setting, and return that."""
+        label, task = describe(setting), self._opened.readings.task(self._map_plan())
+        steps = steps_of_setting(setting, task)
+        with self._lock:
+            held = self._tries.attempts.get(TRYING)
+            if held is not None and held.steps == steps:
+                self._tries = self._tries.renamed(TRYING, label)
+                self._changed()
+                return label
+        self.forget(TRYING)
+        return self.try_steps(steps, label=label).label
 
     def refine(self, label: str, progress: Progress | None = None) -> Tried:
         """Return a point as the mean over several draws, with their spread; for the background."""
-        steps, readings, told = self._steps_of(label), self._opened.readings, progress or _silent
+        told, readings = progress or silent, self._opened.readings
         told(f"Drawing again: {label}", 0, 0)
-        task = readings.task(self._map_plan())
-        assessor = readings.assessor(task)
-        first = measured(Attempt(label, steps), task, assessor, seed=readings.seed)
+        steps = self._steps_of(label)
+        first = self._draw(Attempt(label, steps))
+        plan = self._map_plan(first)
+        task, assessor = readings.task(plan), readings.assessor(plan)
         attempt = refined(first, task, assessor, seed=readings.seed, progress=told)
-        if self._tries.attempts.get(label) is not None and self._steps_of(label) == steps:
-            self._keep(attempt)
-        return Measured.of([attempt], task, assessor).tried[0]
+        with self._lock:
+            held = self._tries.attempts.get(label)
+            if held is not None and held.steps == steps and held.measured == attempt.measured:
+                self._keep(attempt)
+        return self._point(attempt)
 
     def forget(self, label: str) -> None:
         """Take a point off the map."""
@@ -166,8 +125,10 @@ class Workbench(BenchState):
 
     @property
     def pending(self) -> int:
-        """How many points must be measured again, because keys or sampling have changed."""
-        return len(self._tries.pending(self._base()))
+        """How many points must be measured again, because keys, sampling or tables have changed."""
+        if not self.ready:
+            return 0
+        return len(self._tries.pending(self._way(self._map_plan())))
 
     @property
     def tried(self) -> tuple[Tried, ...]:
@@ -182,21 +143,18 @@ class Workbench(BenchState):
         """
         if self.problem() is not None:
             return None
-        readings, told = self._opened.readings, progress or _silent
+        told = progress or silent
         if UNCHANGED not in self._tries.attempts:
             self._keep(AS_IT_IS)
-        pending = self._tries.pending(self._base())
+        pending = self._tries.pending(self._way(self._map_plan()))
         for number, one in enumerate(pending):
             told(one.label, number, len(pending))
             try:
-                task = readings.task(self._map_plan(one))
-                made = measured(one, task, readings.assessor(task), seed=readings.seed)
+                self._draw(one)
             except Cancelled:
                 raise
             except MaskmeterError:  # the file has no longer what its steps need
                 self.forget(one.label)
-                continue
-            self._keep(made)
         found = self._measured()
         return None if found is None else found.map()
 
@@ -209,27 +167,33 @@ class Workbench(BenchState):
         return comparison_figures(found, task.sample, task.scenarios or {}, task.target).map
 
     def find(self, target: TargetPlan, progress: Progress | None = None) -> FoundSteps:
-        """Return the release of least loss that meets a target; it and the frontier go on the map.
+        """Choose the release of least loss that meets a target, and return it.
 
-        The search measures the loss on tables of all keys, for any of them may be changed; the map
-        measures it on those of the keys that were.
+        What is searched is the plan's family, or redraws where it has none; of what is on the map
+        already, a release that meets the target and loses less wins.
         """
-        readings = self._opened.readings
-        family = self.plan.family
-        plan = with_target(msgspec.structs.replace(self._base(), family=family), target)
-        task = readings.task(plan)
-        found = search_task(task, seed=readings.seed, progress=progress or _silent)
-        best = dict.fromkeys((*found.tried.frontier, *found.nearest, found.label))
-        for label in best:
-            made = found.trials[label].release.provenance
-            steps = () if made is None else tuple(step.to_plan() for step in made.steps)
-            self._keep(Attempt(label, steps))
-        steps = self._steps_of(found.label)
-        words = f"{found.label} meets the target of {found.target}. {found.reason}".strip()
-        point = self.try_steps(steps, label=found.label).point if steps else found.tried[UNCHANGED]
-        return FoundSteps(
-            found.label, steps, point, found.met, words if found.met else found.summary()
-        )
+        readings, begun = self._opened.readings, self._base()
+        plan = with_target(msgspec.structs.replace(begun, family=self.plan.family), target)
+        found = search_task(readings.task(plan), seed=readings.seed, progress=progress or silent)
+        layers = [one.label for one in found.layers if one.label is not None]
+        for label in dict.fromkeys((*found.nearest, *layers, found.label)):
+            steps = _entries(found.candidates[label])
+            if steps and (self._base() == begun):
+                self.try_steps(steps, label=label)
+        with self._lock:
+            if self._base() != begun:
+                raise InputError(
+                    "The plan was changed while the search went on, so nothing is chosen: press"
+                    " Find it for me again."
+                )
+            self.apply(lambda plan: with_target(plan, target))
+            tried = {one.label: one for one in self.tried}
+            best = min((one for one in tried.values() if one.meets), key=_costs, default=None)
+            label = found.label if best is None else best.label
+            self.choose(label)
+        words = found.summary() if best is None else _said(found, best)
+        point = found.tried[label] if label not in tried else tried[label].point
+        return FoundSteps(label, tuple(self.plan.step), point, best is not None, words)
 
     def choose(self, label: str) -> Plan:
         """Make the steps of a point those of the plan."""
@@ -249,21 +213,23 @@ class Workbench(BenchState):
 
     def assess(self, progress: Progress | None = None) -> Assessed:
         """Return the release of the plan as the command assesses it, its release check included."""
-        readings, plan = self._opened.readings, self.plan
-        readings.assessment(plan, progress or _silent)
+        readings, plan = self._opened.readings, self._measured_plan()
+        readings.assessment(plan, progress or silent)
         return readings.shown(plan, _assessed)
 
     @property
     def assessed_ready(self) -> Assessed | None:
         """The release of the present plan if it was assessed; None at once if not."""
-        return None if self._open is None else self._open.readings.ready(self.plan, _assessed)
+        if not self.ready:
+            return None
+        return self._opened.readings.ready(self._measured_plan(), _assessed)
 
     def mend(self, finding: FindingFigures, line: str, *, reason: str = "") -> Plan:
         """Apply one of a finding's `lines` to the plan, or accept the finding for a `reason`.
 
         Any finding may be accepted: give an empty line, or one that begins with "[check] accept".
         """
-        if not line or line.startswith(ACCEPT):
+        if not line or accepts(line):
             return self.apply(
                 lambda plan: with_accepted(
                     plan,
@@ -276,20 +242,28 @@ class Workbench(BenchState):
 
     def side_by_side(self, labels: Sequence[str], progress: Progress | None = None) -> SideBySide:
         """Return points of the map next to each other, each assessed in full with the plan's target."""
-        told, found = progress or _silent, []
+        told, found = progress or silent, []
         for number, label in enumerate(labels):
             told(f"Assessing {label}", number, len(labels))
-            steps = () if label == UNCHANGED else self._steps_of(label)
-            plan = with_steps(msgspec.structs.replace(self.plan, candidate=[], family=None), steps)
+            plan = self._plan_of(label)
             self._opened.readings.assessment(plan, told)
             found.append(self._opened.readings.shown(plan, _assessed))
         return beside(tuple(labels), tuple(found))
 
+    def side_by_side_ready(self, labels: Sequence[str]) -> SideBySide | None:
+        """Return points next to each other if all were assessed with the present plan; None if not."""
+        if not self.ready or not self._tries.attempts.keys() >= {*labels} - {UNCHANGED}:
+            return None
+        ready = self._opened.readings.ready
+        found = [ready(self._plan_of(label), _assessed) for label in labels]
+        known = tuple(one for one in found if one is not None)
+        return beside(tuple(labels), known) if len(known) == len(labels) > 0 else None
+
     def save_pack(self, folder: str, progress: Progress | None = None) -> Pack:
-        """Write the evidence pack of the plan to a new or empty folder below the start directory."""
-        held, out, told = self._opened, self.folder.inside(folder), progress or _silent
+        """Write the evidence pack of the saved plan to a new or empty folder below the start directory."""
+        held, out, told = self._opened, self.folder.inside(folder), progress or silent
         check_new_folder(out, held.path)  # before the work
-        plan = self.plan
+        plan = self.saved_plan()
         settings = replace(settings_of(plan.report), invented=held.file.example)
         task, found = held.readings.assessment(plan, told)
         told("Writing", 4, 5)
@@ -297,32 +271,75 @@ class Workbench(BenchState):
 
     # -- private -------------------------------------------------------------------------------
 
-    def _read_as(self, keys: Sequence[str]) -> Plan:
-        return with_keys(self.plan, keys, self._opened.file)
+    def _plan_of(self, label: str) -> Plan:
+        """Return the plan with the steps of a point, as it is measured."""
+        steps = () if label == UNCHANGED else self._steps_of(label)
+        return with_steps(self._measured_plan(), steps)
 
-    def _base(self) -> Plan:
-        """Return the plan without its steps: with it the file is assessed as it is."""
-        return without_steps(self.plan)
+    def _draw(self, one: Attempt) -> Attempt:
+        """Measure the first draw of an attempt, and keep it on the map."""
+        plan, readings = self._map_plan(one), self._opened.readings
+        task, assessor = readings.task(plan), readings.assessor(plan)
+        draw = first_draw(one, task, assessor, seed=readings.seed)
+        made = replace(one, draws=(draw,), measured=self._way(plan))
+        self._keep(made)
+        return made
 
-    def _map_plan(self, *more: Attempt) -> Plan:
-        return self._tries.plan(self._base(), *more)
+    def _point(self, one: Attempt) -> Tried:
+        """Return what the page shows of an attempt."""
+        plan, readings = self._map_plan(one), self._opened.readings
+        return Measured([one], readings.assessor(plan), readings.task(plan).target).tried[0]
 
     def _measured(self) -> Measured | None:
-        """Return the points that were measured with the present keys and sampling."""
-        tries, base = self._tries, self._base()
-        late = {one.label for one in tries.pending(base)}
-        done = [one for one in tries.attempts.values() if one.label not in late]
-        if not done or self._open is None:
+        """Return the points that were measured as the present plan asks; the file as it is comes first."""
+        if not self.ready:
             return None
-        first = [one for one in done if not one.steps]
-        listed = [*first, *(one for one in done if one.steps)]
-        task = self._open.readings.task(tries.plan(base))
-        return Measured.of(listed, task, self._open.readings.assessor(task))
+        plan, readings = self._map_plan(), self._opened.readings
+        way = self._way(plan)
+        done = [one for one in self._tries.attempts.values() if one.measured == way]
+        if not done:
+            return None
+        done.sort(key=lambda one: bool(one.steps))
+        return Measured(done, readings.assessor(plan), readings.task(plan).target)
+
+
+def accepts(line: str) -> bool:
+    """Return True for a line that accepts a finding.
+
+    >>> accepts('[check] accept = [{kind = "order"}]'), accepts("[release] shuffle = true")
+    (True, False)
+    """
+    return line.startswith(_ACCEPT)
+
+
+def _entries(candidate: Steps | Release | None) -> tuple[StepEntries, ...]:
+    """Return what a search tried as steps of a plan."""
+    if candidate is None or isinstance(candidate, Release):
+        return ()
+    listed = candidate if isinstance(candidate, Sequence) else [candidate]
+    return tuple(step.to_plan() for step in listed)
+
+
+def _costs(one: Tried) -> tuple[float, float]:
+    return one.point.loss, one.point.changed
+
+
+def _said(found: FoundRelease, best: Tried) -> str:
+    """Return in words what was found, and whether the search or somebody before found it."""
+    words = f"{best.label} meets the target of {found.target}"
+    if best.label == found.label:
+        return f"{words}. {found.reason}".strip()
+    if not found.met:
+        return f"{words}; the search itself found none."
+    return (
+        f"{words}. It was on the map already, and loses {best.point.loss:.2f}; what the search found,"
+        f" {found.label}, loses {found.loss:.2f}."
+    )
 
 
 def _risk_now(found: Assessment) -> RiskNow:
-    return RiskNow(figures(found), RiskCurve.of(found.worst.risk.by_unique), found.plot())
+    return RiskNow(figures(found), RiskCurve.of(found.worst.risk.by_unique))
 
 
 def _assessed(found: Assessment) -> Assessed:
-    return Assessed(figures(found), RiskCurve.of(found.worst.risk.by_unique), found.plot())
+    return Assessed(figures(found))

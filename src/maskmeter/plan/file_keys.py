@@ -21,10 +21,12 @@ def file_keys(plan: Plan) -> list[str]:
 def reading_part(plan: Plan) -> bytes:
     """Return all of a plan that decides what is read of its files, and what intruders know.
 
+    Columns of tables are read when they are wanted.
+
     >>> from maskmeter.plan.schema import Data, TargetPlan
     >>> one, other = Plan(data=Data(keys=["sex"])), Plan(target=TargetPlan(max_share=0.1))
     >>> reading_part(one) == reading_part(other), reading_part(other) == reading_part(Plan())
     (False, True)
     """
-    part = (plan.data, plan.scenario, plan.error, plan.loss.tables, file_keys(plan))
+    part = (plan.data, plan.scenario, plan.error, file_keys(plan))
     return msgspec.json.encode(part)

@@ -37,6 +37,23 @@ def with_paths(plan: Plan, change: Callable[[str], str]) -> Plan:
     )
 
 
+def paths_of(plan: Plan) -> list[str]:
+    """Return every path in a plan.
+
+    >>> from maskmeter.plan.schema import Data
+    >>> paths_of(Plan(data=Data(population="census.csv")))
+    ['census.csv']
+    """
+    found: list[str] = []
+
+    def note(path: str) -> str:
+        found.append(path)
+        return path
+
+    with_paths(plan, note)
+    return found
+
+
 def _candidates(listed: Sequence[Candidate], change: Callable[[str], str]) -> list[Candidate]:
     return [msgspec.structs.replace(one, step=_steps(one.step, change)) for one in listed]
 

@@ -5,7 +5,8 @@
   delete document.documentElement.dataset.shinyBusyPulse;
 
   // -- actions --------------------------------------------------------------------------------
-  let busy = false;
+  const REST = 600; // milliseconds without a move, after which a slider rests
+  let busy = false, resting;
   const waiting = new Map(); // the last value of sliders that move faster than the server answers
   const send = (name, value) => Shiny.setInputValue("act", {do: name, value}, {priority: "event"});
   const soon = (name, value) => {
@@ -40,6 +41,7 @@
   document.addEventListener("input", (event) => {
     const control = event.target;
     if (control.type !== "range") return;
+    clearTimeout(resting);
     const shown = document.querySelector(`output[data-of="${control.dataset.do}"]`);
     if (shown) shown.textContent = control.value + (control.dataset.unit ?? "");
     control.setAttribute("aria-valuetext", control.value + (control.dataset.unit ?? ""));
@@ -48,8 +50,10 @@
   document.addEventListener("change", (event) => {
     const control = event.target;
     if (!control.dataset?.do) return;
-    if (control.type === "range") setTimeout(() => soon("settle", ""), 250);
-    else send(control.dataset.do, valueOf(control));
+    if (control.type === "range") {
+      clearTimeout(resting);
+      resting = setTimeout(() => soon("settle", ""), REST);
+    } else send(control.dataset.do, valueOf(control));
   });
 
   // -- outputs --------------------------------------------------------------------------------

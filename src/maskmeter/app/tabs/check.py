@@ -36,7 +36,7 @@ def connect(desk: Desk) -> None:
 
     @render.ui
     def check_top() -> TagList:
-        lacks = lacking(desk.seen())
+        lacks = lacking(desk)
         if lacks is not None:
             return lacks
         if not bench.plan.step:
@@ -82,8 +82,7 @@ def _actions(desk: Desk) -> None:
 def begin(desk: Desk) -> None:
     """Check the release, if there is one and it was not checked yet."""
     bench = desk.bench
-    ready = bench.file is not None and bench.plan.step and bench.problem() is None
-    if ready and bench.assessed_ready is None:
+    if bench.ready and bench.plan.step and bench.assessed_ready is None:
         desk.shared.once(WORK, lambda work: _check(bench, work))
 
 

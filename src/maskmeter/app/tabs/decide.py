@@ -41,7 +41,7 @@ def _show(desk: Desk) -> None:
     @render.ui
     def decide_top() -> TagList:
         bench = desk.seen()
-        lacks = lacking(bench)
+        lacks = lacking(desk)
         if lacks is not None:
             return lacks
         found = desk.assessed()
@@ -72,22 +72,22 @@ def _show(desk: Desk) -> None:
 
     @render.ui
     def decide_beside() -> TagList | None:
-        labels, found = {one.label for one in desk.seen().tried}, desk.shared.compared
-        if found is None or not labels.issuperset(found.labels):  # of another file, say
-            return None
-        return TagList(table(_beside(found)))
+        bench = desk.seen()
+        labels = [one.label for one in bench.tried]
+        found = bench.side_by_side_ready(_pair(desk, labels)) if len(labels) > 1 else None
+        return None if found is None else TagList(table(_beside(found)))
 
 
 def _show_saving(desk: Desk) -> None:
     @render.ui
     def decide_save() -> TagList | None:
         bench = desk.seen()
-        return None if bench.file is None or bench.problem() is not None else _saving()
+        return _saving() if bench.ready else None
 
     @render.ui
     def decide_copy() -> TagList | None:
         bench = desk.seen()
-        if bench.file is None:
+        if not bench.ready:
             return None
         return TagList(
             tags.h3("Repeat it elsewhere"),
@@ -103,10 +103,7 @@ def _actions(desk: Desk) -> None:
     def compare(_: str) -> None:
         pair = _pair(desk, [one.label for one in bench.tried])
 
-        def task(work: Work) -> None:
-            desk.shared.compared = bench.side_by_side(pair, work)
-
-        desk.jobs.start(COMPARE, task)
+        desk.jobs.start(COMPARE, lambda work: bench.side_by_side(pair, work) and None)
 
     def save_pack(folder: str) -> None:
         name = _named(folder, "Name the folder first.")

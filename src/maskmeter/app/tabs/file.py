@@ -11,6 +11,7 @@ from maskmeter.app.desk import Desk
 from maskmeter.app.results import FileEntry, OpenedFile
 from maskmeter.app.tabs.tab import Tab
 from maskmeter.app.work import Work
+from maskmeter.errors import FileError
 from maskmeter.page import Fact
 
 _UNITS = ("bytes", "kB", "MB", "GB")
@@ -42,7 +43,10 @@ def connect(desk: Desk) -> None:
     @render.ui
     def file_list() -> TagList:
         bench, folder = desk.seen(), desk.draft.folder
-        return _listed(folder, bench.files(folder))
+        try:
+            return _listed(folder, bench.files(folder))
+        except FileError:  # it is gone by now
+            return _listed("", bench.files())
 
     def open_file(path: str) -> None:
         desk.jobs.start("Opening the file", lambda work: _open(desk, path, work))
@@ -65,11 +69,15 @@ def connect(desk: Desk) -> None:
 
 
 def _open(desk: Desk, path: str, work: Work) -> str:
-    return f"Opened {desk.bench.open(path, work).name}."
+    name = desk.bench.open(path, work).name
+    desk.shared.clear()
+    return f"Opened {name}."
 
 
 def _open_example(desk: Desk, work: Work) -> str:
-    return f"Opened {desk.bench.open_example(work).name}."
+    name = desk.bench.open_example(work).name
+    desk.shared.clear()
+    return f"Opened {name}."
 
 
 def _opened(file: OpenedFile) -> TagList:
@@ -133,4 +141,4 @@ def size(many: float) -> str:
     return f"{many:.3g} {_UNITS[place]}"
 
 
-FILE = Tab("file", "File", "Which file is to be released?", panel, connect)
+FILE = Tab("file", "File", "Which file is to be released?", panel, connect, reads=False)

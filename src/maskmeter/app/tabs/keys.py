@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
 from collections.abc import Mapping
 
 from htmltools import Tag, TagChild, TagList, tags
@@ -12,11 +11,14 @@ from maskmeter.app import changes
 from maskmeter.app.blocks import facts
 from maskmeter.app.controls import button, missing, onward, tick
 from maskmeter.app.desk import Desk
-from maskmeter.app.results import ExpectedMatches, FileColumn, KeyCounts, KeyWarning, OpenedFile
+from maskmeter.app.results import FileColumn, KeysNow, KeyWarning, OpenedFile
 from maskmeter.app.tabs.tab import Tab
 from maskmeter.display import SIZES
 from maskmeter.evidence.wording import Numbers, percent
 from maskmeter.page import Fact
+
+WORK = "Counting the keys"
+_DASH = "–"  # noqa: RUF001 - nothing to tell yet
 
 
 def panel() -> TagList:
@@ -37,22 +39,18 @@ def connect(desk: Desk) -> None:
     """Say what the tab shows, and what its controls do."""
 
     @render.ui
-    async def key_counts() -> TagList | None:
+    def key_counts() -> TagList | None:
         bench = desk.seen()
-        keys = bench.plan.data.keys
-        if bench.file is None or not keys:
+        if bench.file is None or not bench.keys:
             return None
-        counts = await to_thread(bench.key_counts, keys)
-        matches = await to_thread(bench.expected_matches, keys)
-        return _counts(counts, matches)
+        return _counts(bench.keys_now)
 
     @render.ui
-    async def key_warnings() -> TagList | None:
+    def key_warnings() -> TagList | None:
         bench = desk.seen()
-        keys = bench.plan.data.keys
-        if bench.file is None or not keys:
+        if bench.file is None or not bench.keys:
             return None
-        found = await to_thread(bench.key_warnings, keys)
+        found = bench.keys_now.warnings
         return TagList(tags.ul(*map(_warning, found), class_="warnings")) if found else None
 
     @render.ui
@@ -63,6 +61,13 @@ def connect(desk: Desk) -> None:
         return _columns(bench.file, bench.plan.data.keys, bench.plan.data.bands)
 
     _actions(desk)
+
+
+def begin(desk: Desk) -> None:
+    """Count the ticked keys, if they were not counted yet."""
+    bench = desk.bench
+    if bench.file is not None and bench.keys and not bench.keys_now.done:
+        desk.shared.follow(WORK, lambda work: bench.look_at_keys(work) and None, once=True)
 
 
 def _actions(desk: Desk) -> None:
@@ -83,36 +88,39 @@ def _actions(desk: Desk) -> None:
             bench.apply(changes.with_keys(bench.plan, keys, bench.file))
 
     def banded(name: str) -> None:
-        column = None if bench.file is None else bench.file.column(name)
-        if column is not None:
-            bench.apply(changes.with_bands(bench.plan, name, column.bands))
+        bench.apply(changes.with_bands(bench.plan, name, bench.bands_for(name)))
 
     desk.on("key", key)
     desk.on("untick", lambda name: key({"name": name, "on": False}))
     desk.on("proposed", proposed)
     desk.on("bands", banded)
     desk.on("no-bands", lambda name: bench.apply(changes.with_bands(bench.plan, name, ())))
+    desk.on("drop", lambda name: bench.apply(changes.without_column(bench.plan, name)))
     desk.on("codes", lambda name: bench.apply(changes.as_codes(bench.plan, name)))
 
 
-def _counts(counts: KeyCounts, matches: ExpectedMatches | None) -> TagList:
-    alone = percent(counts.uniques / counts.records) if counts.records else ""
+def _counts(found: KeysNow) -> TagList:
+    counts = found.counts
+    if counts is None:
+        return TagList(tags.p("The keys are counted.", class_="under"))
+    told = f"{percent(counts.share)} of {counts.records:,}"
     listed = [
-        Fact("Unique records", f"{counts.uniques:,}", f"{alone} of {counts.records:,}"),
+        Fact("Unique records", f"{counts.uniques:,}", told),
         *(
             Fact(f"In cells of {size}", f"{many:,}")
             for size, many in zip(SIZES[1:], counts.cell_sizes[1:], strict=True)
         ),
     ]
-    if matches is None:
-        listed.append(Fact("Expected matches", "–", "once the sample is known"))  # noqa: RUF001
-    elif not matches.assessable:
-        listed.append(Fact("Expected matches", "–", "not assessable"))  # noqa: RUF001
-    else:
-        say = Numbers(None)
+    return TagList(facts([*listed, _expected(found)]))
+
+
+def _expected(found: KeysNow) -> Fact:
+    matches = found.matches
+    if matches is not None and matches.assessable:
         told = f"{percent(matches.share)} of the uniques"
-        listed.append(Fact("Expected matches", say.matches(matches.total), told))
-    return TagList(facts(listed))
+        return Fact("Expected matches", Numbers(None).matches(matches.total), told)
+    why = "once the sample is known" if matches is None else "not assessable"
+    return Fact("Expected matches", _DASH, why if found.done else "in a moment")
 
 
 def _warning(one: KeyWarning) -> Tag:
@@ -120,6 +128,9 @@ def _warning(one: KeyWarning) -> Tag:
     if one.bands:
         parts.append(button("Use bands", "bands", one.column, kind="quiet"))
         parts.append(button("They are codes", "codes", one.column, kind="quiet"))
+    if one.kind == "kept":
+        words = f"Drop {one.other}"
+        parts.append(button(words, "drop", one.other, kind="quiet"))
     parts.append(
         button("Untick", "untick", one.column, kind="quiet", aria_label=f"Untick {one.column}")
     )
@@ -161,4 +172,4 @@ def _column(one: FileColumn, *, on: bool, banded: bool) -> Tag:
     )
 
 
-KEYS = Tab("keys", "Keys", "What may an intruder know?", panel, connect)
+KEYS = Tab("keys", "Keys", "What may an intruder know?", panel, connect, begin, reads=False)

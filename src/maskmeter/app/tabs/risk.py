@@ -71,7 +71,7 @@ def connect(desk: Desk) -> None:
 def begin(desk: Desk) -> None:
     """Measure the risk, if all is known that it takes and it was not measured yet."""
     bench = desk.bench
-    if bench.file is not None and bench.problem() is None and bench.risk_ready is None:
+    if bench.ready and bench.risk_ready is None:
         desk.shared.once(WORK, lambda work: _measure(bench, work))
 
 
@@ -112,7 +112,7 @@ def _number(value: str | float) -> float:
 def _show_risk(desk: Desk) -> None:
     @render.ui
     def risk_top() -> TagList:
-        lacks = lacking(desk.seen())
+        lacks = lacking(desk)
         if lacks is not None:
             return lacks
         found = desk.risk()
@@ -126,9 +126,7 @@ def _show_risk(desk: Desk) -> None:
     @render.ui
     def risk_target() -> TagList | None:
         bench = desk.seen()
-        if bench.file is None or bench.problem() is not None:
-            return None
-        return TagList(target_form(bench.plan.target))
+        return TagList(target_form(bench.plan.target)) if bench.ready else None
 
     @render.ui
     def risk_next() -> TagList | None:

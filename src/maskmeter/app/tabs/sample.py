@@ -12,8 +12,8 @@ from maskmeter.app.blocks import facts
 from maskmeter.app.controls import choice, group, missing, number, onward, radio
 from maskmeter.app.desk import Desk
 from maskmeter.app.results import FileEntry, OpenedFile, SamplingNow
-from maskmeter.app.tabs.tab import Tab
-from maskmeter.errors import InputError
+from maskmeter.app.tabs.tab import Tab, lacking
+from maskmeter.errors import InputError, MaskmeterError
 from maskmeter.evidence.wording import percent
 from maskmeter.page import Fact
 from maskmeter.plan.schema import Data
@@ -58,9 +58,15 @@ def connect(desk: Desk) -> None:
 
     @render.ui
     async def sample_now() -> TagList | None:
-        if desk.seen().file is None:
+        bench = desk.seen()
+        if bench.file is None:
             return None
-        return _now(await to_thread(bench.sampling))
+        if not bench.prepared:
+            return lacking(desk)
+        try:
+            return _now(await to_thread(bench.sampling))
+        except MaskmeterError as error:
+            return TagList(tags.p(str(error), class_="aside caution"))
 
     def fraction(text: str) -> None:
         bench.apply(changes.with_fraction(bench.plan, _percent(text)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from maskmeter.app.desk import Desk
 from maskmeter.app.results import Tried
 from maskmeter.app.setting_form import (
     ACTIONS,
+    MOVING,
     complete,
     entries_of,
     joined_to,
@@ -25,10 +26,12 @@ from maskmeter.app.setting_form import (
     parted,
     setting_form,
 )
-from maskmeter.app.settings import Setting
+from maskmeter.app.settings import Setting, describe
+from maskmeter.app.state import TRYING
 from maskmeter.app.tabs.tab import Tab, lacking
 from maskmeter.app.target import target_form
 from maskmeter.app.work import Work
+from maskmeter.app.workbench import Workbench
 from maskmeter.errors import InputError
 from maskmeter.evidence.drawings import map_drawing, option_frame
 from maskmeter.evidence.schema import MapFigures
@@ -36,8 +39,8 @@ from maskmeter.evidence.wording import Numbers, percent
 from maskmeter.page import Fact
 from maskmeter.riskutility.riskmap import UNCHANGED, map_table
 
-TRYING = "this setting"
-REFINE, FIND, MAP = "Drawing it again", "Looking for a release", "Measuring the points"
+TRY, REFINE = "Trying the setting", "Drawing it again"
+FIND, MAP = "Looking for a release", "Measuring the points"
 
 
 def panel() -> TagList:
@@ -72,16 +75,22 @@ def connect(desk: Desk) -> None:
 def begin(desk: Desk) -> None:
     """Put a first point on the map, or measure those again whose keys or sample have changed."""
     bench, setting = desk.bench, _setting(desk)
-    if not _ready(desk):
+    if not bench.ready:
         return
-    if bench.pending:
-        desk.shared.once(MAP, lambda work: bench.map(work) and None)
-    elif not bench.tried and complete(setting):
-        desk.shared.once(MAP, lambda _: bench.try_setting(setting, label=TRYING) and None)
+    first = not bench.tried and not bench.pending
+
+    def measure(work: Work) -> None:
+        if first and complete(setting):
+            bench.try_setting(setting, label=TRYING)
+        bench.map(work)
+
+    if not _measured(bench):
+        desk.shared.follow(MAP, measure, once=True)
 
 
-def _ready(desk: Desk) -> bool:
-    return desk.bench.file is not None and desk.bench.problem() is None
+def _measured(bench: Workbench) -> bool:
+    """Return True when every point of the map is measured, the file as it is among them."""
+    return not bench.pending and any(one.label == UNCHANGED for one in bench.tried)
 
 
 def _show_controls(desk: Desk) -> None:
@@ -89,33 +98,32 @@ def _show_controls(desk: Desk) -> None:
 
     @render.ui
     def protect_missing() -> TagList | None:
-        return lacking(desk.seen())
+        return lacking(desk)
 
     @render.ui
     async def protect_form() -> TagList | None:
         file = desk.seen().file
-        if file is None or not _ready(desk):
+        if file is None or not bench.ready:
             return None
         setting = _setting(desk)
-        keys = [one for one in file.columns if one.name in bench.plan.data.keys]
+        keys = [one for one in file.columns if one.name in bench.keys]
         recoded = setting.method == "recode" and setting.key
         named = await to_thread(bench.categories, setting.key[0]) if recoded else ()
         return TagList(
             setting_form(setting, keys, named, joined=desk.draft.join, after=bool(bench.plan.step)),
-            tags.p(
-                button("Try it", "try"), " ", button("Keep this point", "keep"), class_="buttons"
-            ),
+            tags.p(button("Put it on the map", "keep"), class_="buttons"),
         )
 
     @render.ui
     def protect_now() -> TagList | None:
-        found = [one for one in desk.seen().tried if one.label == TRYING]
-        return _figures(found[-1]) if found and _ready(desk) else None
+        labels = (TRYING, describe(_setting(desk)))
+        found = {one.label: one for one in desk.seen().tried if one.label in labels}
+        return next((_figures(found[one]) for one in labels if one in found), None)
 
     @render.ui
     def protect_target() -> TagList | None:
         plan = desk.seen().plan
-        if not _ready(desk):
+        if not bench.ready:
             return None
         able: dict[str, str] = {} if plan.target is not None else {"disabled": "disabled"}
         return TagList(
@@ -127,7 +135,7 @@ def _show_controls(desk: Desk) -> None:
 def _show_map(desk: Desk) -> None:
     @render.ui
     def protect_note() -> TagList | None:
-        return note() if desk.seen().tried and _ready(desk) else None
+        return note() if desk.seen().tried else None
 
     @render_chart
     async def protect_map() -> Any:
@@ -154,9 +162,9 @@ def _show_map(desk: Desk) -> None:
 async def _map(desk: Desk) -> MapFigures | None:
     """Return the map; the one that is shown stays as long as points have to be measured."""
     bench = desk.seen_late()
-    if not _ready(desk) or not (bench.tried or bench.pending):
+    if not bench.ready:
         return None
-    req(not bench.pending, cancel_output=True)
+    req(_measured(bench), cancel_output=True)
     return await to_thread(bench.map_figures)
 
 
@@ -166,7 +174,7 @@ def _chosen(desk: Desk) -> str:
 
 def _setting(desk: Desk) -> Setting:
     """Return what the controls are set to; a key that the plan does not have is replaced."""
-    setting, keys = desk.draft.setting, desk.bench.plan.data.keys
+    setting, keys = desk.draft.setting, desk.bench.keys
     if keys and (not setting.key or setting.key[0] not in keys):
         setting = replace(setting, key=(keys[0],), aimed_at="", within=())
     return setting
@@ -177,38 +185,44 @@ def _setting_actions(desk: Desk) -> None:
 
     def attempt(setting: Setting) -> None:
         desk.shared.change(setting=setting, join=())
-        running = desk.jobs.running
-        if running is not None and running[0] == REFINE:
-            desk.jobs.cancel()  # of another setting
         if complete(setting):
-            bench.try_setting(setting, label=TRYING)
+            desk.shared.follow(TRY, lambda _: bench.try_setting(setting, label=TRYING) and None)
+
+    def settle(setting: Setting) -> None:
+        desk.shared.change(setting=setting, join=())
+        if complete(setting):
+            desk.quick.start(
+                REFINE, lambda work: bench.refine(bench.settle(setting), work) and None
+            )
 
     def changed(action: str, value: Any) -> None:
         setting = _setting(desk)
-        attempt(replace(setting, **entries_of(action, value, setting)))
+        setting = replace(setting, **entries_of(action, value, setting))
+        (attempt if action in MOVING else settle)(setting)
 
     for action in ACTIONS:
         desk.on(action, partial(changed, action))
 
-    def settle(_: Any) -> None:
-        if desk.jobs.running is None and any(one.label == TRYING for one in bench.tried):
-            desk.jobs.start(REFINE, lambda work: bench.refine(TRYING, work) and None)
+    def after(asked: Mapping[str, Any]) -> None:
+        first = tuple(bench.plan.step) if asked["on"] else ()
+        settle(replace(_setting(desk), first=first))
+
+    desk.on("after", after)
+    desk.on("settle", lambda _: settle(_setting(desk)))
+    desk.on("keep", lambda _: settle(_complete(desk)))
+    _recode_actions(desk, settle)
+
+
+def _recode_actions(desk: Desk, settle: Callable[[Setting], None]) -> None:
+    """Say what the controls of joined categories do."""
 
     def join(asked: Mapping[str, Any]) -> None:
         kept = tuple(one for one in desk.draft.join if one != asked["name"])
         desk.shared.change(join=(*kept, str(asked["name"])) if asked["on"] else kept)
 
-    def after(asked: Mapping[str, Any]) -> None:
-        first = tuple(bench.plan.step) if asked["on"] else ()
-        attempt(replace(_setting(desk), first=first))
-
-    desk.on("after", after)
-    desk.on("settle", settle)
     desk.on("join", join)
-    desk.on("join-them", lambda name: attempt(joined_to(_setting(desk), name, desk.draft.join)))
-    desk.on("part", lambda name: attempt(parted(_setting(desk), name)))
-    desk.on("try", lambda _: attempt(_complete(desk)))
-    desk.on("keep", lambda _: _keep(desk))
+    desk.on("join-them", lambda name: settle(joined_to(_setting(desk), name, desk.draft.join)))
+    desk.on("part", lambda name: settle(parted(_setting(desk), name)))
 
 
 def _complete(desk: Desk) -> Setting:
@@ -218,32 +232,19 @@ def _complete(desk: Desk) -> Setting:
     return setting
 
 
-def _keep(desk: Desk) -> str:
-    kept = desk.bench.try_setting(_complete(desk))
-    desk.bench.forget(TRYING)
-    return f"Kept {kept.label} on the map."
-
-
 def _map_actions(desk: Desk) -> None:
     bench = desk.bench
 
-    def choose(label: str) -> str | None:
-        if label == UNCHANGED:
-            return None
-        bench.choose(label)
-        return f"The plan now has {label}."
+    def choose(label: str) -> str:
+        chosen = bench.settle(_setting(desk)) if label == TRYING else label
+        bench.choose(chosen)
+        return f"The plan now has {chosen}."
 
     def find(_: str) -> None:
         target = bench.plan.target
         if target is None:
             raise InputError("Set a target first.")
-
-        def task(work: Work) -> str:
-            found = bench.find(target, work)
-            bench.choose(found.label)
-            return found.summary
-
-        desk.jobs.start(FIND, task)
+        desk.jobs.start(FIND, lambda work: bench.find(target, work).summary)
 
     desk.on("choose", choose)
     desk.on("forget", bench.forget)
@@ -293,11 +294,11 @@ def _point(row: tuple[str, ...], chosen: str) -> Tag:
     label = row[0]
     figures = (tags.td(cell, class_="figure") for cell in row[1:-1])
     buttons: list[Tag] = []
+    if label != (chosen or UNCHANGED):
+        buttons.append(
+            button("Choose", "choose", label, kind="quiet", aria_label=f"Choose {label}")
+        )
     if label != UNCHANGED:
-        if label != chosen:
-            buttons.append(
-                button("Choose", "choose", label, kind="quiet", aria_label=f"Choose {label}")
-            )
         buttons.append(
             button("Remove", "forget", label, kind="quiet", aria_label=f"Remove {label}")
         )

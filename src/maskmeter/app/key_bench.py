@@ -1,0 +1,100 @@
+"""What the tabs of keys and sample show and do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from maskmeter.app.changes import with_keys, without_steps
+from maskmeter.app.counting import key_counts, key_warnings
+from maskmeter.app.results import ExpectedMatches, KeyCounts, KeysNow, KeyWarning, SamplingNow
+from maskmeter.app.sampling import sampling_now
+from maskmeter.app.state import BenchState, silent
+from maskmeter.checks import Progress
+from maskmeter.errors import MaskmeterError
+from maskmeter.plan import Plan
+
+
+class KeyBench(BenchState):
+    """The state with what is known of its keys, and of how the file was sampled."""
+
+    def key_counts(self, keys: Sequence[str]) -> KeyCounts:
+        """Return how far some keys tell the records apart; quick enough for every tick."""
+        held = self._opened
+        return key_counts(held.columns, keys, self._read_as(keys).data, held.file.records)
+
+    def expected_matches(self, keys: Sequence[str]) -> ExpectedMatches | None:
+        """Return the matches to expect with some keys; None while the sampling is not known."""
+        plan = without_steps(self._read_as(keys))
+        data = plan.data
+        sampled = data.fraction is not None or data.weights or data.population
+        if not sampled or not keys:
+            return None
+        task = self._opened.readings.task(msgspec.structs.replace(plan, scenario={}))
+        (view,) = task.views.values()
+        risk = view.risk(interval="none")
+        return ExpectedMatches(tuple(keys), risk.uniques, risk.total, risk.share, risk.assessable)
+
+    def key_warnings(self, keys: Sequence[str]) -> tuple[KeyWarning, ...]:
+        """Return why some of the ticked columns may be no good keys."""
+        held = self._opened
+        return key_warnings(held.columns, keys, self._read_as(keys), held.file)
+
+    def look_at_keys(self, progress: Progress | None = None) -> KeysNow:
+        """Count the ticked keys, look what is wrong with them, then what matches to expect.
+
+        `keys_now` has what is known meanwhile.
+        """
+        told, keys, way = progress or silent, self.keys, self._way_of_keys()
+        told("Counting the keys", 0, 3)
+        found = self._note(way, KeysNow(self.key_counts(keys)))
+        told("Looking at the columns", 1, 3)
+        found = self._note(way, replace(found, warnings=self.key_warnings(keys)))
+        told("Expecting matches", 2, 3)
+        return self._note(way, replace(found, matches=self._expected(keys), done=True))
+
+    @property
+    def keys_now(self) -> KeysNow:
+        """What is known of the ticked keys so far."""
+        return self._opened.keys.get(self._way_of_keys()) or KeysNow()
+
+    def bands_for(self, column: str) -> tuple[float, ...]:
+        """Return lower bounds of bands for a column of numbers; none where it holds no numbers."""
+        held = self._opened
+        known = held.file.column(column)
+        if known is not None and known.bands:
+            return known.bands
+        return held.columns.bands(column, self.plan.data)
+
+    def categories(self, key: str) -> tuple[str, ...]:
+        """Return the names of a key's categories as the plan reads them: for the page only."""
+        sample = self._opened.columns.sample([key], self.plan.data)
+        return tuple(str(one) for one in sample.space[key].categories if one is not None)
+
+    def sampling(self) -> SamplingNow:
+        """Return how the plan says that the file was sampled, and what that implies."""
+        return sampling_now(self._opened.readings, without_steps(self.plan), self._opened.file)
+
+    # -- private -------------------------------------------------------------------------------
+
+    def _expected(self, keys: Sequence[str]) -> ExpectedMatches | None:
+        try:
+            return self.expected_matches(keys)
+        except MaskmeterError:  # the next tab says why
+            return None
+
+    def _note(self, way: bytes, found: KeysNow) -> KeysNow:
+        self._opened.keys.put(way, found)
+        self._changed()
+        return found
+
+    def _way_of_keys(self) -> bytes:
+        return (
+            self._opened.readings.reading(without_steps(self.plan))
+            + repr(self.plan.release.drop).encode()
+        )
+
+    def _read_as(self, keys: Sequence[str]) -> Plan:
+        return with_keys(self.plan, keys, self._opened.file)
