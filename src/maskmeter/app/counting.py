@@ -38,6 +38,7 @@ class EncodedColumns:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._held: dict[tuple[str, str], tuple[Key, Any]] = {}
+        self._source: tuple[Dialect, Source] | None = None
         self._told: dict[tuple[str, str, str, str], float] = {}
         self._lock = RLock()
 
@@ -58,17 +59,21 @@ class EncodedColumns:
         }
         with without_warnings():  # too many categories are told of in words
             made = read(
-                self._path,
+                self._as(data),
                 names,
                 missing="category",
                 bands=own["bands"] or None,
                 missing_codes=own["missing_codes"] or None,
-                encoding=data.encoding,
-                delimiter=data.delimiter,
-                decimal=data.decimal,
             )
         for place, name in enumerate(names):
             self._held[name, _way(name, data)] = (made.space.keys[place], made.codes[:, place])
+
+    def _as(self, data: Data) -> Source:
+        """Return the file as a plan reads it; its rows are looked through once."""
+        dialect = Dialect(data.encoding, data.delimiter, data.decimal)
+        if self._source is None or self._source[0] != dialect:
+            self._source = (dialect, Source.of(self._path, dialect))
+        return self._source[1]
 
     def tells(self, column: str, other: str, data: Data) -> bool:
         """Return True when a column tells another one of nearly every record."""
@@ -81,8 +86,7 @@ class EncodedColumns:
 
     def bands(self, column: str, data: Data) -> tuple[float, ...]:
         """Return bounds of bands for a column of numbers; none where it holds something else."""
-        given = Source.of(self._path, Dialect(data.encoding, data.delimiter, data.decimal))
-        values = given.columns([column]).to_polars()[column]
+        values = self._as(data).columns([column]).to_polars()[column]
         numbers = numbers_in(values.cast(pl.String).drop_nulls())
         if numbers.null_count():
             return ()

@@ -73,6 +73,8 @@ class Source:
         master: str | None = None,
     ) -> Source:
         """Return the source that a path, a pattern, a folder or a frame of any kind stands for."""
+        if isinstance(given, Source):
+            return given
         _check_engine(engine, master)
         if not isinstance(given, str | Path):
             if engine is not None:

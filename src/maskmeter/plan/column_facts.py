@@ -12,7 +12,7 @@ from maskmeter.formats.codebook import Variable
 from maskmeter.formats.numbers import decimal_mark, numbers_in
 from maskmeter.formats.statistical import is_tagged
 from maskmeter.release_check.columns import are_dates
-from maskmeter.types import Array
+from maskmeter.types import Array, Integers
 
 _DATED = re.compile(r"%-?t[cCd]|[AEJS]?DATE|YMDHMS|MOYR|QYR|WKYR", re.IGNORECASE)
 _LABELLED = 0.5  # share of the values that must be labelled, so that they are categories
@@ -53,10 +53,16 @@ class ColumnFacts:
         present = values.drop_nulls()
         if kind.is_float():
             present = present.filter(~present.is_nan())
-        shares = present.alias("value").value_counts()["count"].to_numpy() / max(len(present), 1)
+        found = present.alias("value").value_counts()
+        counts, distinct = found["count"].to_numpy(), found["value"]
+        shares = counts / max(len(present), 1)
         text = kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum)
-        texts = present.cast(pl.String) if text else None
-        numbers, parsed = _numbers(present, texts)
+        # Of texts the distinct ones tell all: there are few of them in most columns.
+        texts = distinct.cast(pl.String) if text else None
+        if texts is None:
+            numbers, parsed = _numbers(present)
+        else:
+            numbers, parsed = _numbers_in(texts, counts, tagged=is_tagged(kind))
         return cls(
             values.name,
             label,
@@ -67,12 +73,12 @@ class ColumnFacts:
             float(np.exp(-(shares * np.log(shares)).sum())),
             None if numbers is None else _declared(numbers, variable),
             parsed,
-            _labelled(present, variable),
+            _labelled(distinct, variable),
             kind.is_temporal()
             or bool(_DATED.match(variable.format))
             or (texts is not None and are_dates(texts)),
             text=text,
-            length=0.0 if texts is None else _mean_length(texts),
+            length=0.0 if texts is None else float(texts.str.len_chars().to_numpy() @ shares),
         )
 
     @property
@@ -111,18 +117,24 @@ class ColumnFacts:
         return self.whole and self.high - self.low < 10 * self.present
 
 
-def _numbers(present: pl.Series, texts: pl.Series | None) -> tuple[Array | None, bool]:
+def _numbers(present: pl.Series) -> tuple[Array | None, bool]:
     """Return the numbers of a column, None where it holds anything else, and whether they are sure."""
     if present.dtype.is_numeric() and len(present):
         return present.cast(pl.Float64).to_numpy(), True
-    if texts is None or not len(texts):
-        return None, True
+    return None, True
+
+
+def _numbers_in(texts: pl.Series, counts: Integers, *, tagged: bool) -> tuple[Array | None, bool]:
+    """Return the numbers that texts stand for, each as often as it is held, and whether they are sure.
+
+    Beside tagged missing values there may be texts that are no numbers.
+    """
     numbers = numbers_in(texts)
-    if numbers.null_count():
-        if not is_tagged(present.dtype):
-            return None, True
-        numbers = numbers.drop_nulls()
-    return numbers.to_numpy(), decimal_mark(texts) is not None
+    if not len(texts) or (numbers.null_count() and not tagged):
+        return None, True
+    known = numbers.is_not_null().to_numpy()
+    every = np.repeat(numbers.to_numpy()[known], counts[known])
+    return every, decimal_mark(texts) is not None
 
 
 def _declared(numbers: Array, variable: Variable) -> Array:
@@ -133,13 +145,9 @@ def _declared(numbers: Array, variable: Variable) -> Array:
     return numbers
 
 
-def _labelled(present: pl.Series, variable: Variable) -> bool:
+def _labelled(held: pl.Series, variable: Variable) -> bool:
     """Return True when most values have labels: then they are codes of categories."""
     if not variable.values:
         return False
-    values = present.unique().to_list()
+    values = held.to_list()
     return sum(variable.label_of(value) is not None for value in values) >= _LABELLED * len(values)
-
-
-def _mean_length(texts: pl.Series) -> float:
-    return float(texts.str.len_chars().sum()) / max(len(texts), 1)
