@@ -274,7 +274,7 @@ def test_what_is_found_is_chosen_checked_mended_and_compared(talk, folder):
     talk.do("find")
     talk.wait("status", "meets the target")
     talk.tab("check")
-    talk.wait("check_findings", "The release check is")
+    talk.wait("check_top", "The release check is")
     talk.tab("decide")
     talk.do("compare")
     assert "no protection" in talk.wait("decide_beside", "information loss")
@@ -303,14 +303,14 @@ def test_a_finding_is_mended_by_the_line_of_its_button(folder):
         )
         talk.do("open-plan", "kept.toml")
         talk.tab("check")
-        html = talk.wait("check_findings", "Not passed") and talk.shown["check_findings"]["html"]
+        html = talk.wait("check_top", "Not passed") and talk.shown["check_findings"]["html"]
         lines = dict(re.findall(r'data-value="(\d+/\d+)" aria-label="Apply ([^"]*)"', html))
         talk.do("mend", "99/99")
         talk.wait("status", "look at its check again")
         drop = next(place for place, line in lines.items() if "drop" in line and "pid" in line)
         talk.do("mend", drop)
         talk.wait("status", "checked again")
-        talk.wait("check_findings", "Passed")
+        talk.wait("check_top", "Passed")
 
 
 def test_all_blocks_of_a_report_have_a_form_on_the_page():
@@ -327,4 +327,4 @@ def test_all_blocks_of_a_report_have_a_form_on_the_page():
     assert html.count("<table>") == 3
     written = {one.strip() for one in re.split(r"<[^>]*>", html)}
     assert {"One.", "term", "said", "More", "Caution.", "Words.", "sub"} <= written
-    assert all(words in top for words in ("<h2>H</h2>", "verdict good", "Lead", "Under", "note"))
+    assert all(words in top for words in ("<h3>H</h3>", "verdict good", "Lead", "Under", "note"))

@@ -65,7 +65,7 @@ def first(top: Top, *, heading: str = "") -> TagList:
     """Return the mark, the sentence to read and the figures below it."""
     parts: list[TagChild] = []
     if heading:
-        parts.append(tags.h2(heading))
+        parts.append(tags.h3(heading))
     if top.mark:
         parts.append(tags.p(top.mark, class_=f"verdict {top.tone}".strip()))
     parts.append(tags.p(top.lead, class_="lead"))

@@ -48,7 +48,7 @@ _FACTS: tuple[tuple[str, Callable[[Figures], str]], ...] = (
         "largest risk of a record",
         lambda one: _NONE if one.largest is None else f"{one.largest:.2f}",
     ),
-    ("records changed", lambda one: _NONE if one.changed is None else share_changed(one)),
+    ("records changed", lambda one: "none" if one.changed is None else share_changed(one)),
     ("information loss", lambda one: _NONE if one.mean_loss is None else mean_loss(one)),
     ("release check", lambda one: "not made" if one.check is None else checked(one.check)),
 )

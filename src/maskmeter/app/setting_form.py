@@ -86,7 +86,7 @@ def _rare(setting: Setting) -> list[TagChild]:
             high=1000,
             step=5,
         ),
-        number("Or enter their number", "rarer-than", setting.rarer_than, min="0"),
+        number("The threshold as a number", "rarer-than", setting.rarer_than, min="0"),
         slider("Of these", "rare-share", 100 * setting.share, low=5, high=100, step=5, unit="%"),
     ]
 

@@ -26,6 +26,7 @@ def panel() -> TagList:
     return TagList(
         ui.output_ui("check_top"),
         ui.output_ui("check_findings"),
+        ui.output_ui("check_risk"),
         ui.output_ui("check_next"),
     )
 
@@ -35,7 +36,7 @@ def connect(desk: Desk) -> None:
     bench = desk.bench
 
     @render.ui
-    def check_top() -> TagList:
+    def check_top() -> TagList | None:
         lacks = lacking(desk)
         if lacks is not None:
             return lacks
@@ -48,7 +49,7 @@ def connect(desk: Desk) -> None:
             words = "The release is assessed in full, as the command does it."
             start = button("Check the release", "check", kind="main")
             return TagList(tags.p(words), None if desk.moving() else start)
-        return first(top(found.figures))
+        return None if found.check is None else _outcome(found.check)
 
     @render.ui
     def check_findings() -> TagList | None:
@@ -56,6 +57,11 @@ def connect(desk: Desk) -> None:
         if found is None or found.check is None:
             return None
         return _findings(found.check, desk.draft.reason)
+
+    @render.ui
+    def check_risk() -> TagList | None:
+        found = desk.assessed()
+        return None if found is None else first(top(found.figures), heading="The risk that is left")
 
     @render.ui
     def check_next() -> TagList | None:
@@ -101,6 +107,14 @@ def _finding(bench: Workbench, value: str) -> tuple[FindingFigures, str]:
         raise InputError("The release has changed since: look at its check again.") from None
 
 
+def _outcome(check: CheckFigures) -> TagList:
+    mark = "Passed" if check.passed else "Not passed"
+    return TagList(
+        tags.p(mark, class_=f"verdict {'good' if check.passed else 'bad'}"),
+        tags.p(checked(check), class_="lead"),
+    )
+
+
 def _findings(check: CheckFigures, reason: str) -> TagList:
     """Return each finding that matters with what mends it, then the rest."""
     open_ones = [
@@ -109,11 +123,7 @@ def _findings(check: CheckFigures, reason: str) -> TagList:
         if one.severity in ("blocker", "caution")
     ]
     rest = [one for one in check_blocks(check) if isinstance(one, Fold)]
-    mark = "Passed" if check.passed else "Not passed"
     return TagList(
-        tags.h3("Does the file give itself away?"),
-        tags.p(mark, class_=f"verdict {'good' if check.passed else 'bad'}"),
-        tags.p(checked(check)),
         *(_card(place, one, reason) for place, one in open_ones),
         shown(Text(f"{one.text} Reason: {one.reason}", "Accepted") for one in check.of("accepted")),
         shown(rest),

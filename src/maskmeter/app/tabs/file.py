@@ -14,6 +14,10 @@ from maskmeter.app.work import Work
 from maskmeter.errors import FileError
 from maskmeter.page import Fact
 
+_NOTHING = (
+    "Nothing here can be opened. The page opens text (.csv, .tsv), SPSS, Stata, SAS, Excel, Parquet,"
+    " Arrow and R files, and plans (.toml)."
+)
 _UNITS = ("bytes", "kB", "MB", "GB")
 
 
@@ -25,7 +29,7 @@ def panel() -> TagList:
         ui.output_ui("file_list"),
         tags.h3("Or look around first"),
         tags.p(
-            "The built-in example is a survey of invented people, of the size of a real one.",
+            "The built-in example is a survey of 14,662 invented people.",
             class_="under",
         ),
         tags.p(button("Open the example", "example")),
@@ -102,7 +106,7 @@ def _listed(folder: str, entries: tuple[FileEntry, ...]) -> TagList:
     )
     place = tags.p(_crumbs(folder), class_="crumbs")
     if not rows:
-        return TagList(place, tags.p("Nothing here can be opened.", class_="under"))
+        return TagList(place, tags.p(_NOTHING, class_="under"))
     held = tags.div(drawn, class_="wide", tabindex="0", role="group", aria_label="Files")
     return TagList(place, held)
 

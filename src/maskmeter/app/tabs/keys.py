@@ -16,6 +16,8 @@ from maskmeter.app.tabs.tab import Tab
 from maskmeter.display import SIZES
 from maskmeter.evidence.wording import Numbers, percent
 from maskmeter.page import Fact
+from maskmeter.plan.schema import Data, Scenario
+from maskmeter.plurals import counted
 
 WORK = "Counting the keys"
 _DASH = "–"  # noqa: RUF001 - nothing to tell yet
@@ -58,7 +60,7 @@ def connect(desk: Desk) -> None:
         bench = desk.seen()
         if bench.file is None:
             return missing("No file is open yet.", "Open a file", "file")
-        return _columns(bench.file, bench.plan.data.keys, bench.plan.data.bands)
+        return _columns(bench.file, bench.plan.data, bench.plan.scenario)
 
     _actions(desk)
 
@@ -137,37 +139,50 @@ def _warning(one: KeyWarning) -> Tag:
     return tags.li(*parts)
 
 
-def _columns(file: OpenedFile, keys: list[str], bands: Mapping[str, object]) -> TagList:
-    names = ("column", "categories", "without a value", "what it looks like", "bands")
-    right = (None, "figure", "figure", None, None)
+def _columns(file: OpenedFile, data: Data, scenarios: Mapping[str, Scenario]) -> TagList:
     head = tags.tr(
-        *(tags.th(one, scope="col", class_=kind) for one, kind in zip(names, right, strict=True))
+        tags.th("column", scope="col"),
+        tags.th("categories", scope="col", class_="figure"),
+        tags.th("what it looks like", scope="col"),
     )
-    rows = [_column(one, on=one.name in keys, banded=one.name in bands) for one in file.columns]
+    rows = (
+        _column(one, on=one.name in data.keys, banded=one.name in data.bands)
+        for one in file.columns
+    )
     drawn = tags.table(
         tags.caption("The columns of the file", class_="unseen"),
         tags.thead(head),
         tags.tbody(*rows),
     )
     return TagList(
+        _scenarios(scenarios),
         tags.p(button("Tick what plan init proposes", "proposed", kind="quiet")),
         tags.div(drawn, class_="wide", tabindex="0", role="group", aria_label="Columns"),
-        onward("Say how they were sampled", "sample") if keys else None,
+        onward("Say how they were sampled", "sample") if data.keys or scenarios else None,
     )
 
 
+def _scenarios(named: Mapping[str, Scenario]) -> Tag | None:
+    """Return the scenarios that a plan brought along; the ticks are one more."""
+    if not named:
+        return None
+    listed = ", ".join(f"{name} ({', '.join(one.keys)})" for name, one in named.items())
+    words = f"The plan has {counted(len(named), 'scenario')} of its own: {listed}."
+    return tags.p(words, " What is ticked here is one more.", class_="aside")
+
+
 def _column(one: FileColumn, *, on: bool, banded: bool) -> Tag:
-    bands: Tag | None = None
+    looks: list[TagChild] = [one.why]
+    if one.missing:
+        looks.append(f"; {counted(one.missing, 'record')} without a value")
     if on and banded:
-        bands = button("Undo bands", "no-bands", one.name, kind="quiet")
+        looks += [" ", button("Undo bands", "no-bands", one.name, kind="quiet")]
     elif on and one.bands:
-        bands = button("Use bands", "bands", one.name, kind="quiet")
+        looks += [" ", button("Use bands", "bands", one.name, kind="quiet")]
     return tags.tr(
         tags.th(tick(one.title, "key", one.name, on=on), scope="row"),
         tags.td(f"{one.categories:,}", class_="figure"),
-        tags.td(f"{one.missing:,}" if one.missing else "", class_="figure"),
-        tags.td(one.why),
-        tags.td(bands),
+        tags.td(*looks),
         class_="on" if on else None,
     )
 

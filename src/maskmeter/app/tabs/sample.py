@@ -132,7 +132,7 @@ def _now(found: SamplingNow) -> TagList:
     ]
     known = found.kind != "unknown"
     return TagList(
-        tags.p(found.words, class_="under"),
+        tags.p(f"Sampled with {found.words}." if known else found.words, class_="under"),
         facts(listed) if known else None,
         *cautions,
         onward("See the risk", "risk") if known else None,
