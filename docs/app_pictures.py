@@ -15,6 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 FOLDER = Path(__file__).parent / "_static"
 WIDTH, HEIGHT, LONG = 1200, 820, 120_000
+REST = 1_000  # milliseconds after which a slider has left its point
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 
 
@@ -50,8 +51,7 @@ def points(page: Page) -> None:
         settled(page)
         for value in values:
             page.locator(f'[data-do="{slider}"]').fill(str(value))
-            settled(page)
-            page.click('[data-do="keep"]')
+            page.wait_for_timeout(REST)
             settled(page)
     page.select_option('#protect [data-do="target-kind"]', "max_share")
     settled(page)

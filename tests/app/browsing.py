@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ class Visit:
     """A page in a browser, its errors, and what it asked for."""
 
     page: Page
+    seconds: float = 0.0  # until its first page was there
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
@@ -115,8 +117,10 @@ def visit(served, *, width=1280, scheme="light"):
         page.on("console", lambda said: said.type in BAD and found.errors.append(said.text))
         page.on("request", lambda asked: found.requests.append(asked.url))
         page.on("websocket", lambda opened: found.requests.append(opened.url))
+        began = time.monotonic()
         page.goto(served.address)
         page.wait_for_selector("#file_list table, #file_list p", timeout=LONG)
+        found.seconds = time.monotonic() - began
         yield found
 
 

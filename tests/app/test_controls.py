@@ -6,6 +6,7 @@ import re
 from contextlib import contextmanager
 from html import unescape
 
+import polars as pl
 import pytest
 
 import maskmeter as mm
@@ -153,6 +154,20 @@ def test_a_file_of_the_population_makes_the_risk_exact(talk):
     talk.wait("risk_rest", "exact")
 
     assert "no model is needed" in talk.wait("risk_model", "The population is known")
+
+
+def test_weights_are_a_column_of_the_file(folder):
+    people = pl.read_csv(folder / "survey.csv").with_columns(wgt=pl.lit(100.0))
+    people.write_csv(folder / "weighted.csv")
+    with opened(folder, "weighted.csv") as talk:
+        talk.wait("about", "6 keys")
+        talk.tab("sample")
+        talk.do("sampled", "weights")
+        talk.wait("sample_form", "Column of weights")
+        talk.do("weights", "wgt")
+        assert f"{100 * len(people):,}" in talk.wait("sample_now", "weights that sum to")
+        talk.tab("risk")
+        talk.wait("risk_top", "could be matched correctly")
 
 
 def test_threshold_records_and_matches_follow_each_other(talk):
@@ -304,12 +319,19 @@ def test_a_finding_is_mended_by_the_line_of_its_button(folder):
         talk.do("open-plan", "kept.toml")
         talk.tab("check")
         html = talk.wait("check_top", "Not passed") and talk.shown["check_findings"]["html"]
-        lines = dict(re.findall(r'data-value="(\d+/\d+)" aria-label="Apply ([^"]*)"', html))
-        talk.do("mend", "99/99")
+        asked = [unescape(one) for one in re.findall(r'data-value="([^"]*)" aria-label', html)]
+        accept = next(iter(re.findall(r'data-do="accept" data-value="([^"]*)"', html)))
+        talk.do("mend", "[]")
         talk.wait("status", "look at its check again")
-        drop = next(place for place, line in lines.items() if "drop" in line and "pid" in line)
-        talk.do("mend", drop)
+        talk.do("mend", next(one for one in asked if "drop" in one and "pid" in one))
         talk.wait("status", "checked again")
+        talk.wait("check_top", "Passed")
+        talk.do("undo")
+        talk.wait("check_top", "Not passed")
+        talk.do("accept", {"value": unescape(accept), "text": " "})
+        talk.wait("status", "Give the reason")
+        talk.do("accept", {"value": unescape(accept), "text": "the numbers are random"})
+        talk.wait("check_findings", "Reason: the numbers are random")
         talk.wait("check_top", "Passed")
 
 

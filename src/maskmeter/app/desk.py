@@ -37,7 +37,6 @@ class Draft:
     setting: Setting = field(default_factory=lambda: Setting("swap"))
     threshold: float = 0.5
     pair: tuple[str, str] = ("", "")
-    reason: str = ""
     join: tuple[str, ...] = ()  # categories that are ticked to be joined
 
 
@@ -119,6 +118,7 @@ class Desk:
         self._late: reactive.Value[tuple[int, ...]] = reactive.Value(self._version())
         self._notice: reactive.Value[tuple[str, bool]] = reactive.Value(("", False))
         self._handlers: dict[str, Handler] = {}
+        self._charts: dict[str, tuple[object, Any]] = {}
         self._wake = asyncio.Event()
         self._acted = self._drawn = 0.0  # when a control was last used, and a chart drawn
         self._risk = reactive.calc(lambda: self.seen().risk_ready)  # once for all outputs
@@ -145,6 +145,17 @@ class Desk:
     def assessed(self) -> Assessed | None:
         """Return the assessment of the release, if it was made and the plan makes a release."""
         return self._assessed()
+
+    def late_risk(self) -> RiskNow | None:
+        """Return the same for what takes longer to make."""
+        return self.seen_late().risk_ready
+
+    def drawn(self, name: str, of: object, draw: Callable[[], Any]) -> Any:
+        """Return a chart of something that never changes, drawn once as long as it is shown."""
+        held = self._charts.get(name)
+        if held is None or held[0] is not of:
+            held = self._charts[name] = (of, draw())
+        return held[1]
 
     def seen(self) -> Workbench:
         """Return the workbench; what reads it here is made again when it changes."""

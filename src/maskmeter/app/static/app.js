@@ -32,7 +32,8 @@
     if (button && !button.disabled) {
       const line = button.dataset.from;
       const from = line && document.querySelector(`input[data-line="${CSS.escape(line)}"]`);
-      send(button.dataset.do, from ? from.value : button.dataset.value ?? "");
+      const value = button.dataset.value ?? "";
+      send(button.dataset.do, !from ? value : value ? {value, text: from.value} : from.value);
     }
     const copied = event.target.closest("button[data-copy]");
     if (copied) navigator.clipboard.writeText(document.querySelector(`[data-text="${copied.dataset.copy}"]`).textContent)

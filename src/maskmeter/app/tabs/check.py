@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import render, ui
 
 from maskmeter.app.blocks import first, shown
-from maskmeter.app.controls import button, entry, missing, onward
+from maskmeter.app.controls import button, missing, onward
 from maskmeter.app.desk import Desk
 from maskmeter.app.tabs.tab import Tab, lacking
 from maskmeter.app.work import Work
-from maskmeter.app.workbench import Workbench
+from maskmeter.app.workbench import Workbench, accepts
 from maskmeter.errors import InputError
 from maskmeter.evidence.check_blocks import check_blocks
 from maskmeter.evidence.check_figures import CheckFigures, FindingFigures, checked
@@ -56,7 +59,7 @@ def connect(desk: Desk) -> None:
         found = desk.assessed()
         if found is None or found.check is None:
             return None
-        return _findings(found.check, desk.draft.reason)
+        return _findings(found.check)
 
     @render.ui
     def check_risk() -> TagList | None:
@@ -73,15 +76,18 @@ def connect(desk: Desk) -> None:
 def _actions(desk: Desk) -> None:
     bench = desk.bench
 
-    def mend(value: str) -> str:
-        one, line = _finding(bench, value)
-        if "accept" in line.split("=")[0] and not desk.draft.reason.strip():
-            raise InputError("Say why it may stay: write the reason first.")
-        bench.mend(one, line, reason=desk.draft.reason)
+    def mend(asked: str) -> str:
+        one, line = _finding(bench, asked)
+        bench.mend(one, line)
         return "The plan is changed: the release is checked again."
 
+    def accept(asked: Mapping[str, str]) -> str:
+        one, _ = _finding(bench, asked["value"])
+        bench.mend(one, "", reason=asked["text"])
+        return "The finding is accepted: reports show the reason."
+
     desk.on("mend", mend)
-    desk.on("reason", lambda words: desk.shared.change(reason=words))
+    desk.on("accept", accept)
     desk.on("check", lambda _: desk.shared.again(WORK, lambda work: _check(bench, work)))
 
 
@@ -96,15 +102,20 @@ def _check(bench: Workbench, work: Work) -> None:
     bench.assess(work)
 
 
-def _finding(bench: Workbench, value: str) -> tuple[FindingFigures, str]:
-    """Return the finding and the line that a button stands for: their places in the list."""
-    found = bench.assessed_ready
-    try:
-        place, line = (int(part) for part in value.split("/"))
-        one = found.check.findings[place]  # type: ignore[union-attr]
-        return one, one.lines[line]
-    except (AttributeError, IndexError, ValueError):
-        raise InputError("The release has changed since: look at its check again.") from None
+def _name(one: FindingFigures, line: str = "") -> str:
+    """Return what a button says of the finding, and of the line, that it stands for."""
+    return json.dumps([one.kind, one.key, one.column, line])
+
+
+def _finding(bench: Workbench, asked: str) -> tuple[FindingFigures, str]:
+    """Return the finding and the line that a button stands for, if the release still has it."""
+    ready = bench.assessed_ready
+    findings = () if ready is None or ready.check is None else ready.check.findings
+    for one in findings:
+        for line in ("", *one.lines):
+            if _name(one, line) == asked:
+                return one, line
+    raise InputError("The release has changed since: look at its check again.")
 
 
 def _outcome(check: CheckFigures) -> TagList:
@@ -115,40 +126,47 @@ def _outcome(check: CheckFigures) -> TagList:
     )
 
 
-def _findings(check: CheckFigures, reason: str) -> TagList:
+def _findings(check: CheckFigures) -> TagList:
     """Return each finding that matters with what mends it, then the rest."""
-    open_ones = [
-        (place, one)
-        for place, one in enumerate(check.findings)
-        if one.severity in ("blocker", "caution")
-    ]
+    listed = (*check.of("blocker"), *check.of("caution"))
     rest = [one for one in check_blocks(check) if isinstance(one, Fold)]
-    return TagList(
-        *(_card(place, one, reason) for place, one in open_ones),
-        shown(Text(f"{one.text} Reason: {one.reason}", "Accepted") for one in check.of("accepted")),
-        shown(rest),
+    accepted = (
+        Text(f"{one.text} Reason: {one.reason}", "Accepted") for one in check.of("accepted")
     )
+    return TagList(*map(_card, listed), shown(accepted), shown(rest))
 
 
-def _card(place: int, one: FindingFigures, reason: str) -> Tag:
+def _card(one: FindingFigures) -> Tag:
     parts: list[TagChild] = [
         tags.p(one.severity, class_=f"severity {_TONES[one.severity]}".strip()),
         tags.p(one.text),
     ]
     if one.mend:
         parts.append(tags.p(one.mend, class_="under"))
-    buttons = [
-        tags.li(
-            button("Apply", "mend", f"{place}/{at}", aria_label=f"Apply {line}"), tags.code(line)
-        )
-        for at, line in enumerate(one.lines)
-        if "..." not in line or "accept" in line
-    ]
-    if buttons:
-        parts.append(tags.ul(*buttons, class_="mends"))
-    if any("accept" in line for line in one.lines):
-        parts.append(entry("Reason why it may stay", "reason", reason))
+    lines = [_line(one, line) for line in one.lines if not accepts(line)]
+    if lines:
+        parts.append(tags.ul(*lines, class_="mends"))
+    parts.append(_acceptance(one))
     return tags.article(*parts, class_=f"finding {one.severity}")
+
+
+def _line(one: FindingFigures, line: str) -> Tag:
+    """Return a line that mends a finding, with its button unless it has to be completed first."""
+    if "..." in line:
+        return tags.li(tags.span("In the plan file:"), tags.code(line))
+    press = button("Apply", "mend", _name(one, line), aria_label=f"Apply {line}")
+    return tags.li(press, tags.code(line))
+
+
+def _acceptance(one: FindingFigures) -> Tag:
+    """Return the controls that accept a finding for a reason."""
+    name = f"reason {_name(one)}"
+    line = tags.input(type="text", data_line=name, autocomplete="off")
+    return tags.details(
+        tags.summary("Or accept it"),
+        tags.label(tags.span("The reason why it may stay, for the reports"), line, class_="field"),
+        button("Accept it", "accept", _name(one), data_from=name),
+    )
 
 
 CHECK = Tab("check", "Check", "Does the release give itself away?", panel, connect, begin)

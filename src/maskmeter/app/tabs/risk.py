@@ -22,6 +22,7 @@ from maskmeter.errors import InputError
 from maskmeter.evidence.check_figures import CheckFigures
 from maskmeter.evidence.drawings import drivers_chart, path_chart
 from maskmeter.evidence.first_screen import top
+from maskmeter.evidence.model_figures import ModelFigures
 from maskmeter.evidence.schema import Figures
 from maskmeter.evidence.sections import reductions, risk_table, sections
 from maskmeter.page import Table, Text
@@ -133,16 +134,16 @@ def _show_risk(desk: Desk) -> None:
         return TagList(onward("Protect the file", "protect")) if _found(desk) else None
 
 
-def _found(desk: Desk) -> RiskNow | None:
+def _found(desk: Desk, *, late: bool = False) -> RiskNow | None:
     """Return the risk, if it was measured and its figures hold."""
-    found = desk.risk()
+    found = desk.late_risk() if late else desk.risk()
     return found if found is not None and found.figures.assessable else None
 
 
 def _show_curve(desk: Desk) -> None:
     @render_chart
     def risk_curve() -> Any:
-        found = _found(desk)
+        found = _found(desk, late=True)
         if found is None or not len(found.curve):
             return None
         return found.curve.plot(threshold=desk.draft.threshold)
@@ -174,10 +175,10 @@ def _show_curve(desk: Desk) -> None:
 def _show_behind(desk: Desk) -> None:
     @render_chart
     def risk_drivers() -> Any:
-        found = _found(desk)
+        found = _found(desk, late=True)
         if found is None or not found.worst.without_one_key:
             return None
-        return drivers_chart(found.figures)
+        return desk.drawn("drivers", found, lambda: drivers_chart(found.figures))
 
     @render.ui
     def risk_keys() -> TagList | None:
@@ -208,9 +209,13 @@ def _show_behind(desk: Desk) -> None:
 
     @render_chart
     def risk_path() -> Any:
-        found = _found(desk)
+        found = _found(desk, late=True)
         model = None if found is None else found.worst.model
-        return path_chart(model) if model is not None and model.path else None
+        return None if model is None else desk.drawn("path", model, lambda: _path(model))
+
+
+def _path(model: ModelFigures) -> Any:
+    return path_chart(model) if model.path else None
 
 
 RISK = Tab("risk", "Risk now", "How risky is the file as it is?", panel, connect, begin)
