@@ -26,6 +26,15 @@ ANSWER = """([slider, place, value]) => new Promise((done) => {
   control.value = value;
   control.dispatchEvent(new Event("input", {bubbles: true}));
 })"""
+# Where the middle of a point of the map is.
+SPOT = """(label) => {
+  for (const one of document.querySelectorAll("#protect_map .mark-symbol path")) {
+    if (one.__data__?.datum?.label !== label) continue;
+    const box = one.getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  }
+  return null;
+}"""
 IDLE = "!document.documentElement.classList.contains('shiny-busy') && !document.querySelector('[aria-busy=true]')"
 
 
@@ -89,6 +98,13 @@ class Visit:
     def answer(self, slider, value, *, place):
         """Return the milliseconds until a part of the page answers to a slider."""
         return self.page.evaluate(ANSWER, [slider, place, str(value)])
+
+    def click_point(self, label):
+        """Click on a point of the map."""
+        spot = self.page.evaluate(SPOT, label)
+        assert spot, f"no point {label!r}"
+        self.page.mouse.click(*spot)
+        self.settle()
 
     def rest(self, slider):
         """Let go of a slider, and wait until it has left its point."""

@@ -48,14 +48,13 @@ def look_at(reader, walk, tab):
 
 
 def protect(reader, walk):
-    """Move the slider, keep two points and choose one of them."""
+    """Move the slider, and choose the point that it leaves by a click on the map."""
     look_at(reader, walk, "protect")
     answers = [reader.answer("rate", rate, place="protect_now") for rate in (5, 8, 12, 15, 20)]
     walk.seen["answers"] = answers
     reader.rest("rate")
     walk.seen["points"] = reader.rows("#protect_points")
-    reader.press("choose", "swap lad 20%")
-    reader.settle()
+    reader.click_point("swap lad 20%")
 
 
 def walked(folder, found):
