@@ -150,6 +150,7 @@ def _frame(desk: Desk) -> None:
 
 
 def _moved(desk: Desk, *, back: bool) -> None:
+    desk.shared.change(sampled="")  # the form shows what the plan says
     if back and desk.bench.can_undo:
         desk.bench.undo()
     elif not back and desk.bench.can_redo:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from htmltools import Tag, TagList, tags
 from shiny import render, ui
 
@@ -48,9 +50,9 @@ def connect(desk: Desk) -> None:
     def file_list() -> TagList:
         bench, folder = desk.seen(), desk.draft.folder
         try:
-            return _listed(folder, bench.files(folder))
+            return _listed(bench.folder.root, folder, bench.files(folder))
         except FileError:  # it is gone by now
-            return _listed("", bench.files())
+            return _listed(bench.folder.root, "", bench.files())
 
     def open_file(path: str) -> None:
         desk.jobs.start("Opening the file", lambda work: _open(desk, path, work))
@@ -60,6 +62,7 @@ def connect(desk: Desk) -> None:
 
     def open_plan(path: str) -> str:
         desk.bench.open_plan(path)
+        desk.shared.clear()
         return f"Opened the plan {path}."
 
     def look_inside(path: str) -> None:
@@ -94,7 +97,7 @@ def _opened(file: OpenedFile) -> TagList:
     return TagList(facts(listed), onward("Choose the keys", "keys"))
 
 
-def _listed(folder: str, entries: tuple[FileEntry, ...]) -> TagList:
+def _listed(root: Path, folder: str, entries: tuple[FileEntry, ...]) -> TagList:
     """Return a folder: where it is, and what can be opened there."""
     rows = [_row(one) for one in entries]
     last = tags.th(tags.span("what to do", class_="unseen"), scope="col")
@@ -104,7 +107,7 @@ def _listed(folder: str, entries: tuple[FileEntry, ...]) -> TagList:
         tags.thead(head),
         tags.tbody(rows),
     )
-    place = tags.p(_crumbs(folder), class_="crumbs")
+    place = tags.p(_crumbs(root, folder), class_="crumbs")
     if not rows:
         return TagList(place, tags.p(_NOTHING, class_="under"))
     held = tags.div(drawn, class_="wide", tabindex="0", role="group", aria_label="Files")
@@ -124,10 +127,10 @@ def _row(one: FileEntry) -> Tag:
     )
 
 
-def _crumbs(folder: str) -> TagList:
+def _crumbs(root: Path, folder: str) -> TagList:
     """Return the way from the start directory to a folder, each part of it a button."""
     parts = [part for part in folder.split("/") if part]
-    found = [button("start directory", "folder", "", kind="crumb")]
+    found = [button(root.name or str(root), "folder", "", kind="crumb", title=str(root))]
     for place, part in enumerate(parts, 1):
         found += [tags.span(" / "), button(part, "folder", "/".join(parts[:place]), kind="crumb")]
     return TagList("In ", *found)
