@@ -74,6 +74,8 @@ def _finished(plan: Plan, name: str, value: Any) -> Plan:
         left = [one for one in release.renumber if one not in value]
         release = msgspec.structs.replace(release, renumber=left)
         steps = [_without(step, value) for step in steps]
+        tables = [pair for pair in plan.loss.tables if not set(pair) & set(value)]
+        plan = msgspec.structs.replace(plan, loss=msgspec.structs.replace(plan.loss, tables=tables))
     return msgspec.structs.replace(plan, release=release, step=steps)
 
 
