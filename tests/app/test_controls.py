@@ -134,11 +134,11 @@ def test_ticked_keys_are_counted_and_can_be_unticked_and_proposed_again(talk):
     talk.wait("key_warnings", "pid")
 
 
-@pytest.mark.parametrize("given", ["one", ""])
+@pytest.mark.parametrize("given", ["one", "", "0", "150"])
 def test_a_share_that_is_no_number_is_refused_in_words(talk, given):
     talk.do("fraction", given)
 
-    assert "in percent, such as 1" in talk.wait("status", "percent")
+    assert "in percent, above 0" in talk.wait("status", "percent")
 
 
 def test_a_file_of_the_population_makes_the_risk_exact(talk):
@@ -154,6 +154,31 @@ def test_a_file_of_the_population_makes_the_risk_exact(talk):
     talk.wait("risk_rest", "exact")
 
     assert "no model is needed" in talk.wait("risk_model", "The population is known")
+
+
+def test_a_file_that_is_opened_again_is_read_again(talk):
+    sampled(talk)
+    talk.do("open", "survey.csv")
+    talk.wait("sample_now", "not known yet")
+    talk.do("fraction", "1")
+    talk.wait("sample_now", "a fraction of")
+
+
+def test_an_impossible_target_is_refused_and_the_page_goes_on(talk, folder):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_points", "this setting")
+    talk.do("target-kind", "max_share")
+    talk.do("target-most", "150")
+    talk.wait("status", "from 0 to 100 percent")
+    (folder / "much.toml").write_text(
+        '[data]\nkeys = ["lad", "sex"]\nfraction = 0.01\n[target]\nmax_share = 1.5\n',
+        encoding="utf-8",
+    )
+    talk.do("open-plan", "much.toml")
+    talk.wait("protect_missing", "Take the target away")
+    talk.do("target-kind", "")
+    talk.wait("protect_points", "no protection")
 
 
 def test_weights_are_a_column_of_the_file(folder):
@@ -238,7 +263,7 @@ def test_each_method_leaves_its_point_and_can_be_chosen_or_removed(talk):
     talk.wait("protect_points", "this setting")
     talk.do("after", {"name": "after", "on": True})
     talk.wait("protect_points", "1 step, then PRAM lad 10%")
-    talk.wait("protect_now", "mean of")
+    talk.wait("protect_now", "over 5 draws")
     talk.do("forget", "redraw lad < 50, 50% of them")
     talk.until(lambda _: "redraw lad < 50" not in talk.words("protect_points"))
     talk.do("choose", "no protection")

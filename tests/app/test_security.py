@@ -58,6 +58,25 @@ def test_a_token_is_exchanged_once_for_a_cookie_that_no_other_site_sends(folder)
     assert (code, said.strip()) == (130, "Interrupted.")
 
 
+def test_looking_at_the_link_does_not_use_it(folder):
+    with served(folder) as found:
+        status, _, _ = found.ask(f"/?token={found.token}", method="HEAD", known=False)
+        assert status == 403
+        assert found.log_in()[0] == 303
+
+
+@pytest.mark.parametrize("other", ['theme={"a": 1}', "=", "x", 'quoted="a;b"'])
+def test_cookies_of_other_programs_on_this_machine_do_not_lock_the_page(page, other):
+    own = page.cookie
+    try:
+        page.cookie = f"{other}; {own}"
+        assert page.ask("/")[0] == 200
+        page.cookie = f"{own}; {own.partition('=')[0]}=other"
+        assert page.ask("/")[0] == 403
+    finally:
+        page.cookie = own
+
+
 @pytest.mark.parametrize(
     "path",
     ["/", "/assets/app.js", "/assets/charts.js", "/lib/shiny-1.8.0/shiny.js", "/session/x/y/z"],

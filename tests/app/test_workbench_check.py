@@ -82,7 +82,8 @@ def test_a_finding_is_accepted_for_a_reason_only(root):
 def test_two_releases_stand_side_by_side_with_their_own_figures(root):
     bench = swapped(root)
     bench.try_setting(
-        Setting("recode", ("age",), groups={"some": bench.categories("age")[:8]}), label="two"
+        Setting("recode", ("age",), groups={"some": tuple(bench.categories("age"))[:8]}),
+        label="two",
     )
     told = []
     found = bench.side_by_side(["one", "two", UNCHANGED], lambda *stage: told.append(stage))

@@ -86,7 +86,7 @@ def test_the_map_is_that_of_compare_with_the_same_candidates(root):
     assert "vconcat" in found.plot().to_dict() or "layer" in found.plot().to_dict()
 
 
-def test_a_refined_point_is_the_mean_of_draws_of_which_the_first_is_the_release(root):
+def test_a_refined_point_is_that_of_the_release_with_its_spread_over_draws(root):
     bench = opened(root)
     first = bench.try_setting(Setting("pram", ("lad",), rate=0.1), label="one")
     refined = bench.refine("one", Work())
@@ -94,7 +94,7 @@ def test_a_refined_point_is_the_mean_of_draws_of_which_the_first_is_the_release(
     assert (first.refined, refined.refined) == (False, True)
     assert refined.point.replications == 5
     assert refined.point.informed_sd > 0
-    assert abs(refined.point.informed - first.point.informed) < 6 * refined.point.informed_sd
+    assert (refined.point.informed, refined.point.loss) == (first.point.informed, first.point.loss)
     assert bench.tried[0].point == refined.point
 
 
@@ -156,7 +156,9 @@ def test_the_python_lines_make_the_same_release(root, tmp_path, setting):
     bench.try_setting(setting, label="one")
     bench.choose("one")
     lines = bench.python_lines().replace("'survey.csv'", repr(str(root / "survey.csv")))
-    (tmp_path / "provenance.json").write_text(json.dumps({"seed": str(SEED)}), encoding="utf-8")
+    (tmp_path / "evidence" / "internal").mkdir(parents=True)
+    kept = tmp_path / "evidence" / "internal" / "provenance.json"
+    kept.write_text(json.dumps({"seed": str(SEED)}), encoding="utf-8")
     made = {}
     with chdir(tmp_path), without_warnings():
         exec(lines.replace("mm.report", "print"), made)  # noqa: S102 - the lines under test
@@ -207,7 +209,7 @@ def test_work_in_a_thread_can_be_stopped_within_a_second(root):
 
 
 def test_a_slider_answers_within_300_ms_and_a_tick_within_100(tmp_path, capsys):
-    """At 15,000 records; medians, which an idle machine beats five times over."""
+    """At 15,000 records; medians of processor time, which other tests do not add to."""
     bench = Workbench(tmp_path, seed=SEED)
     bench.open_example()
     keys = bench.plan.data.keys
@@ -232,9 +234,9 @@ def test_a_slider_answers_within_300_ms_and_a_tick_within_100(tmp_path, capsys):
 
 
 def taken(action):
-    begun = time.perf_counter()
+    begun = time.process_time()
     action()
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def test_threshold_records_and_matches_tell_each_other(root):

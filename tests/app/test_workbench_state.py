@@ -16,7 +16,7 @@ from maskmeter.app.state import OF_THE_PLAN
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import FileError, MaskmeterError
 from maskmeter.plan import Plan, read_plan
-from maskmeter.plan.schema import Data
+from maskmeter.plan.schema import Data, TargetPlan
 from maskmeter.riskutility.riskmap import UNCHANGED
 from workbenches import KEYS, SEED, opened, write_survey
 
@@ -192,3 +192,92 @@ def test_the_workbench_imports_no_ui():
     folder = Path(changes.__file__).parent
     for name in ("workbench", "state", "tries", "readings", "counting"):
         assert "shiny" not in (folder / f"{name}.py").read_text(encoding="utf-8")
+
+
+def test_undoing_an_opened_plan_takes_its_points_off_the_map_again(root):
+    saved = opened(root)
+    saved.try_setting(Setting("swap", ("lad",), rate=0.1), label="from the file")
+    saved.save_plan("candidates")
+    bench = opened(root)
+    bench.try_setting(Setting("swap", ("lad",), rate=0.2), label="own")
+    bench.open_plan("candidates.toml")
+    labels = [{one.label for one in bench.map().points}]
+    bench.undo()
+    labels.append({one.label for one in bench.map().points})
+    bench.redo()
+    labels.append({one.label for one in bench.map().points})
+
+    assert labels == [
+        {UNCHANGED, "own", "from the file"},
+        {UNCHANGED, "own"},
+        {UNCHANGED, "own", "from the file"},
+    ]
+
+
+def test_points_of_a_key_that_is_unticked_wait_until_it_is_ticked_again(root):
+    bench = opened(root)
+    bench.apply(lambda plan: changes.with_keys(plan, [*KEYS, "income"], bench.file))
+    bench.apply(lambda plan: changes.with_bands(plan, "income", bench.bands_for("income")))
+    bench.try_setting(Setting("swap", ("income",), rate=0.1), label="income")
+    bench.apply(lambda plan: changes.with_keys(plan, KEYS, bench.file))
+
+    assert bench.problem() is None
+    assert {one.label for one in bench.map().points} == {UNCHANGED}
+    assert bench.saved_plan().candidate == []
+    bench.undo()
+    assert {one.label for one in bench.map().points} == {UNCHANGED, "income"}
+
+
+def test_settings_that_differ_never_share_a_label(root):
+    bench = opened(root)
+    names = tuple(bench.categories("age"))
+    labels = [
+        bench.settle(Setting("recode", ("age",), groups={"some": names[start : start + 3]}))
+        for start in (0, 3, 0)
+    ]
+
+    assert labels == [
+        "recode age in 1 group",
+        "recode age in 1 group (2)",
+        "recode age in 1 group",
+    ]
+    assert len(bench.tried) == 2
+
+
+def test_an_impossible_target_of_a_plan_file_is_a_problem_and_no_fault(root):
+    bench = opened(root)
+    bench.apply(lambda plan: changes.with_target(plan, TargetPlan(max_share=1.5)))
+
+    found = bench.problem()
+
+    assert (found.tab, bench.tried, bench.pending, bench.risk_ready) == ("risk", (), 0, None)
+    assert "max_share" in found.words
+
+
+def test_a_file_that_is_written_anew_is_counted_anew(tmp_path):
+    path = write_survey(tmp_path)
+    bench = opened(tmp_path)
+    before = bench.look_at_keys().counts
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(lines[:1001]) + "\n", encoding="utf-8")
+    after = bench.look_at_keys().counts
+
+    assert (before.records > 1500, after.records) == (True, 1000)
+    assert bench.problem() is None
+    path.unlink()
+    assert bench.problem().tab == "file"
+
+
+def test_a_pattern_or_a_folder_leads_to_no_file_outside(tmp_path):
+    start, secret = tmp_path / "start", tmp_path / "secret.csv"
+    (start / "parts").mkdir(parents=True)
+    secret.write_text("sex,age\nf,1\nm,2\n", encoding="utf-8")
+    for link in (start / "link.csv", start / "parts" / "link.csv"):
+        link.symlink_to(secret)
+    bench = Workbench(start)
+
+    for path in ("lin*.csv", "li[n]k.csv", "parts", "parts/*.csv"):
+        with pytest.raises(MaskmeterError, match="outside"):
+            bench.open(path)
+        with pytest.raises(MaskmeterError, match="outside"):
+            bench.apply(lambda plan, path=path: changes.with_population(plan, path))

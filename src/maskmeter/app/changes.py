@@ -51,33 +51,33 @@ def as_codes(plan: Plan, column: str) -> Plan:
 
 def with_fraction(plan: Plan, fraction: float | None) -> Plan:
     """Return a plan whose file holds this share of the population; None leaves it open."""
-    return _with_data(plan, fraction=fraction, weights=None)
+    return _with_data(plan, fraction=fraction, weights=None, population=None)
 
 
 def with_weights(plan: Plan, column: str | None) -> Plan:
     """Return a plan with a column of survey weights in place of a fraction; None leaves it open."""
-    return _with_data(plan, weights=column, fraction=None)
+    return _with_data(plan, weights=column, fraction=None, population=None)
 
 
 def with_population(plan: Plan, path: str) -> Plan:
-    """Return a plan with a file of the whole population; an empty path takes it away.
+    """Return a plan with a file of the whole population, which tells the sampling fraction as well.
 
-    It tells the sampling fraction as well, unless one is given later.
+    An empty path takes it away.
     """
     if not path:
         return _with_data(plan, population=None)
     return _with_data(plan, population=path, fraction=None, weights=None)
 
 
-def with_household(plan: Plan, column: str | None) -> Plan:
-    """Return a plan with a column of household numbers, or none."""
-    return _with_data(plan, household=column)
-
-
-def with_scenarios(plan: Plan, scenarios: dict[str, Sequence[str]]) -> Plan:
-    """Return a plan with sets of keys that other intruders know, by the names of their scenarios."""
-    named = {name: Scenario(list(keys)) for name, keys in scenarios.items()}
-    return msgspec.structs.replace(plan, scenario=named)
+def without_key(plan: Plan, name: str, file: OpenedFile) -> Plan:
+    """Return a plan in which no intruder knows a column."""
+    scenarios = {
+        one: Scenario([key for key in known.keys if key != name])
+        for one, known in plan.scenario.items()
+    }
+    held = {one: known for one, known in scenarios.items() if known.keys}
+    kept = [key for key in plan.data.keys if key != name]
+    return with_keys(msgspec.structs.replace(plan, scenario=held), kept, file)
 
 
 def with_steps(plan: Plan, steps: Sequence[StepEntries]) -> Plan:
@@ -104,12 +104,6 @@ def with_tables(plan: Plan, tables: Sequence[tuple[str, str]]) -> Plan:
     """Return a plan with the two-way tables that analysts need."""
     loss = msgspec.structs.replace(plan.loss, tables=list(tables))
     return msgspec.structs.replace(plan, loss=loss)
-
-
-def with_title(plan: Plan, title: str) -> Plan:
-    """Return a plan whose reports have a title."""
-    report = msgspec.structs.replace(plan.report, title=title or None)
-    return msgspec.structs.replace(plan, report=report)
 
 
 def _with_data(plan: Plan, **entries: Any) -> Plan:

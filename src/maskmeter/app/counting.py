@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from maskmeter.app.readings import file_state
 from maskmeter.app.results import FileColumn, KeyCounts, KeyWarning, OpenedFile
 from maskmeter.data.bands import MANY
 from maskmeter.data.keys import Key, KeySpace
@@ -17,6 +18,7 @@ from maskmeter.data.microdata import Microdata
 from maskmeter.data.reading import read
 from maskmeter.data.source import Source
 from maskmeter.errors import MaskmeterError, without_warnings
+from maskmeter.formats.codebook import Variable
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.numbers import numbers_in
 from maskmeter.plan import Plan
@@ -39,18 +41,28 @@ class EncodedColumns:
         self._path = path
         self._held: dict[tuple[str, str], tuple[Key, Any]] = {}
         self._source: tuple[Dialect, Source] | None = None
+        self._state = file_state(path)
         self._told: dict[tuple[str, str, str, str], float] = {}
         self._lock = RLock()
 
     def sample(self, keys: Sequence[str], data: Data) -> Microdata:
         """Return the records with some keys; those without a value have a category of their own."""
         with self._lock:
+            self._forget_another_state()
             new = [name for name in keys if (name, _way(name, data)) not in self._held]
             if new:
                 self._encode(new, data)
             found = [self._held[name, _way(name, data)] for name in keys]
         codes = np.stack([codes for _, codes in found], axis=1)
         return Microdata(KeySpace([key for key, _ in found]), codes)
+
+    def _forget_another_state(self) -> None:
+        """Forget what was read of the file before it was written anew."""
+        state = file_state(self._path)
+        if state != self._state:
+            self._state, self._source = state, None
+            self._held.clear()
+            self._told.clear()
 
     def _encode(self, names: list[str], data: Data) -> None:
         own = {
@@ -75,6 +87,10 @@ class EncodedColumns:
             self._source = (dialect, Source.of(self._path, dialect))
         return self._source[1]
 
+    def labels(self, column: str, data: Data) -> Variable:
+        """Return what the file says of a column."""
+        return self._as(data).codebook[column]
+
     def tells(self, column: str, other: str, data: Data) -> bool:
         """Return True when a column tells another one of nearly every record."""
         asked = (column, _way(column, data), other, _way(other, data))
@@ -95,7 +111,15 @@ class EncodedColumns:
 
 def _way(name: str, data: Data) -> str:
     """Return how a column is read."""
-    return repr((data.bands.get(name), data.missing_codes.get(name), data.encoding, data.delimiter))
+    return repr(
+        (
+            data.bands.get(name),
+            data.missing_codes.get(name),
+            data.encoding,
+            data.delimiter,
+            data.decimal,
+        )
+    )
 
 
 def key_counts(columns: EncodedColumns, keys: Sequence[str], data: Data, records: int) -> KeyCounts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -17,7 +17,6 @@ from maskmeter.app.settings import Setting
 from maskmeter.app.work import Stage, Work
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import MaskmeterError
-from maskmeter.plan import Plan
 
 Handler: TypeAlias = Callable[[Any], object]
 Running: TypeAlias = "tuple[str, Stage] | None"
@@ -35,6 +34,7 @@ class Draft:
     folder: str = ""
     sampled: str = ""  # the kind of sampling that is being entered
     setting: Setting = field(default_factory=lambda: Setting("swap"))
+    resting: str = ""  # the label that the setting has on the map; none while a slider moves
     threshold: float = 0.5
     pair: tuple[str, str] = ("", "")
     join: tuple[str, ...] = ()  # categories that are ticked to be joined
@@ -52,8 +52,8 @@ class Shared:
         self.jobs, self.quick = Jobs(), Jobs()
         self.draft = Draft()
         self.drafts = 0  # so far
-        # The plan, and how many points had to be measured, when work was last started.
-        self.asked: dict[str, tuple[Plan, int]] = {}
+        # What was shown, and how many points had to be measured, when work was last started.
+        self.asked: dict[str, Hashable] = {}
 
     def change(self, **entries: Any) -> None:
         """Set a control that is no part of the plan."""
@@ -94,9 +94,8 @@ class Shared:
         self.quick.end()
         self.jobs.end()
 
-    def _state(self) -> tuple[Plan, int]:
-        bench = self.bench
-        return bench.plan, bench.pending if bench.prepared else -1
+    def _state(self) -> Hashable:
+        return self.bench.moment, self.bench.pending
 
 
 def _of_release(bench: Workbench) -> Assessed | None:
@@ -190,18 +189,22 @@ class Desk:
             return
         self._look()  # what ended before is not said after this
         self.say("")
+        words = await self.guarded(handler, asked.get("value"))
+        if isinstance(words, str):
+            self.say(words)
+        self._look()
+        self._acted = monotonic()
+        self._wake.set()
+
+    async def guarded(self, do: Callable[[Any], object], value: Any) -> object:
+        """Do something outside the loop that answers the browser; say it if that fails."""
         try:
-            words = await asyncio.to_thread(handler, asked.get("value"))
+            return await asyncio.to_thread(do, value)
         except MaskmeterError as error:
             self.say(str(error), failed=True)
         except Exception as error:  # noqa: BLE001 - its text may hold values of the file
             self.say(f"This did not work ({type(error).__name__}).", failed=True)
-        else:
-            if isinstance(words, str):
-                self.say(words)
-        self._look()
-        self._acted = monotonic()
-        self._wake.set()
+        return None
 
     def _look(self) -> None:
         """Notice what has changed."""

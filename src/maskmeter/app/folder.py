@@ -8,6 +8,7 @@ from pathlib import Path
 
 from maskmeter import formats
 from maskmeter.app.results import FileEntry
+from maskmeter.data.engines.files import files_of, names_several
 from maskmeter.errors import FileError
 
 _PLANS = ".toml"
@@ -35,6 +36,14 @@ class StartFolder:
             raise _outside(path) from None
         if found != self.allowed and not found.is_relative_to(self.root):
             raise _outside(path)
+        return found
+
+    def readable(self, path: str) -> Path:
+        """Return where a path to read from leads; all files of a folder or a pattern lie inside too."""
+        found = self.inside(path)
+        if names_several(found):
+            for one in files_of(found):
+                self.inside(str(one))
         return found
 
     def name(self, path: Path) -> str:

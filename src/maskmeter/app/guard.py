@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from hmac import compare_digest
-from http.cookies import CookieError, SimpleCookie
 from secrets import token_urlsafe
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
@@ -54,7 +53,7 @@ class Guard:
         fault = self._fault(scope, given)
         if fault is not None:
             await self._refuse(scope, send, *fault)
-        elif scope["type"] == "http" and "token" in _query(scope):
+        elif scope["type"] == "http" and scope["method"] == "GET" and "token" in _query(scope):
             await self._exchange(scope, send)
         elif not self._known(given):
             await self._refuse(scope, send, FORBIDDEN, KEY)
@@ -75,14 +74,14 @@ class Guard:
 
     def _known(self, given: dict[str, list[str]]) -> bool:
         """Return True when the cookie is the one that the token was exchanged for."""
-        cookies: SimpleCookie = SimpleCookie()
-        try:
-            for line in given.get("cookie", []):
-                cookies.load(line)
-        except CookieError:
-            return False
-        shown = cookies.get(self._cookie)
-        return shown is not None and compare_digest(shown.value.encode(), self._key.encode())
+        # Whatever else serves pages on this machine may have set cookies of any form beside it.
+        pairs = (
+            one.strip().partition("=")
+            for line in given.get("cookie", [])
+            for one in line.split(";")
+        )
+        shown = [value for name, _, value in pairs if name == self._cookie]
+        return len(shown) == 1 and compare_digest(shown[0].encode(), self._key.encode())
 
     async def _exchange(self, scope: Scope, send: Send) -> None:
         """Take the token, once, and give the cookie at an address without it."""

@@ -52,7 +52,12 @@ class Jobs:
     def running(self) -> tuple[str, Stage] | None:
         """What runs now, and how far it is."""
         current = self._current
-        return None if current is None else (current.name, current.work.stage)
+        if current is None:
+            return None
+        stage = current.work.stage
+        if current.work.cancelled:  # it ends when it next looks up
+            stage = stage._replace(name=f"Stopping: {stage.name or current.name}")
+        return current.name, stage
 
     @property
     def lasting(self) -> tuple[str, Stage] | None:
@@ -70,7 +75,7 @@ class Jobs:
             thread = Thread(target=self._run, args=(name, task, work, before), daemon=True)
             self._current = _Running(name, work, thread, monotonic())
             self.outcome = None
-        thread.start()
+            thread.start()  # before anybody can wait for it
 
     def cancel(self) -> None:
         """Stop what runs, when it next says how far it is."""

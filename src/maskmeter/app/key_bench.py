@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
-
 from maskmeter.app.changes import with_keys, without_steps
 from maskmeter.app.counting import key_counts, key_warnings
 from maskmeter.app.results import ExpectedMatches, KeyCounts, KeysNow, KeyWarning, SamplingNow
@@ -32,9 +30,8 @@ class KeyBench(BenchState):
         sampled = data.fraction is not None or data.weights or data.population
         if not sampled or not keys:
             return None
-        task = self._opened.readings.task(msgspec.structs.replace(plan, scenario={}))
-        (view,) = task.views.values()
-        risk = view.risk(interval="none")
+        views = self._opened.readings.task(plan).views.values()
+        risk = max((one.risk(interval="none") for one in views), key=lambda one: one.total)
         return ExpectedMatches(tuple(keys), risk.uniques, risk.total, risk.share, risk.assessable)
 
     def key_warnings(self, keys: Sequence[str]) -> tuple[KeyWarning, ...]:
@@ -47,7 +44,10 @@ class KeyBench(BenchState):
 
         `keys_now` has what is known meanwhile.
         """
-        told, keys, way = progress or silent, self.keys, self._way_of_keys()
+        told, way = progress or silent, self._way_of_keys()
+        keys = self.plan.data.keys or self.keys  # without ticks, those of all scenarios together
+        if self.unknown_keys:
+            return self._note(way, KeysNow(done=True))
         told("Counting the keys", 0, 3)
         found = self._note(way, KeysNow(self.key_counts(keys)))
         told("Looking at the columns", 1, 3)
@@ -60,6 +60,12 @@ class KeyBench(BenchState):
         """What is known of the ticked keys so far."""
         return self._opened.keys.get(self._way_of_keys()) or KeysNow()
 
+    @property
+    def unknown_keys(self) -> tuple[str, ...]:
+        """The keys of the plan that the file does not have."""
+        held = self._opened.file
+        return tuple(one for one in self.keys if held.column(one) is None)
+
     def bands_for(self, column: str) -> tuple[float, ...]:
         """Return lower bounds of bands for a column of numbers; none where it holds no numbers."""
         held = self._opened
@@ -68,10 +74,12 @@ class KeyBench(BenchState):
             return known.bands
         return held.columns.bands(column, self.plan.data)
 
-    def categories(self, key: str) -> tuple[str, ...]:
-        """Return the names of a key's categories as the plan reads them: for the page only."""
+    def categories(self, key: str) -> dict[str, str]:
+        """Return a key's categories as the plan reads them, with their labels: for the page only."""
         sample = self._opened.columns.sample([key], self.plan.data)
-        return tuple(str(one) for one in sample.space[key].categories if one is not None)
+        known = self._opened.columns.labels(key, self.plan.data)
+        held = (one for one in sample.space[key].categories if one is not None)
+        return {str(one): known.label_of(one) or str(one) for one in held}
 
     def sampling(self) -> SamplingNow:
         """Return how the plan says that the file was sampled, and what that implies."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
-
 from htmltools import Tag, TagList, tags
 from shiny import App, Inputs, Outputs, Session, reactive, render, ui
 
-from maskmeter.app import controls
+from maskmeter.app import changes, controls
 from maskmeter.app.desk import Desk, Shared
 from maskmeter.app.tabs import TABS, Tab
 from maskmeter.app.work import Stage
@@ -37,7 +35,7 @@ def application(shared: Shared) -> App:
             desk.seen()
             for tab in TABS:
                 if given.tab() == tab.name:
-                    await to_thread(tab.start, desk)
+                    await desk.guarded(tab.start, desk)
 
     app = App(ui.page_html(document()), server)
     app.sanitize_errors = True  # errors of libraries may hold values of the file
@@ -146,6 +144,7 @@ def _frame(desk: Desk) -> None:
 
     desk.on("undo", lambda _: _moved(desk, back=True))
     desk.on("redo", lambda _: _moved(desk, back=False))
+    desk.on("no-steps", lambda _: desk.bench.apply(changes.without_steps))
     desk.on("stop", lambda _: desk.shared.stop())
 
 

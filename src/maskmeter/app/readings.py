@@ -22,8 +22,8 @@ from maskmeter.evidence.assessment import Assessment
 from maskmeter.plan import Plan, PlanFile, Task, read_task
 from maskmeter.plan.file_keys import reading_part
 from maskmeter.plan.paths import paths_of
-from maskmeter.riskutility.assessor import Assessor, carried_columns, loss_tables
-from maskmeter.workflows import assess_task, assessor_of
+from maskmeter.riskutility.assessor import Assessor, loss_tables
+from maskmeter.workflows import assess_task
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ class Readings:
     def reading(self, plan: Plan) -> bytes:
         """Return what tells apart ways to read the file: what a plan says, and the state of its files."""
         files = [self.path, *map(Path, paths_of(plan))]
-        return reading_part(plan) + repr([_state(one) for one in files]).encode()
+        return reading_part(plan) + repr([file_state(one) for one in files]).encode()
 
     def task(self, plan: Plan) -> Task:
         """Return a plan with everything it needs read; what is read in the same way is read once."""
@@ -126,26 +126,32 @@ class Readings:
         """Return the tables on which everything that the page shows measures the loss.
 
         Those that the plan names, and the strongest associations of all keys, whichever of them a
-        release changes: so that one release has one loss on every tab. Columns that are dropped, or
-        that travel with a key, are in none of them.
+        release changes: so that one release has one loss on every tab. Columns that are dropped are
+        in none of them.
         """
         task = self.task(plan)
-        listed = [task.steps, *task.candidates.values()]
-        without = carried_columns(listed) | set(plan.release.drop)
-        named = tuple(plan.loss.tables)
+        named, dropped = tuple(plan.loss.tables), frozenset(plan.release.drop)
         return self._tables.made(
-            (self.reading(plan), named, without),
+            (self.reading(plan), named, dropped),
             lambda: list(
-                loss_tables(list(named), task.sample, task.sample.space.names, carried=without)
+                loss_tables(list(named), task.sample, task.sample.space.names, carried=dropped)
             ),
         )
 
     def assessor(self, plan: Plan) -> Assessor:
-        """Return what measures the candidates of a plan, which names the tables of all of them."""
-        task = self.task(plan)
-        key = (self.reading(plan), tuple(plan.loss.tables), plan.loss.measure)
-        every = list(task.candidates.values())
-        return self._assessors.made(key, lambda: assessor_of(task, task.sample.space.names, every))
+        """Return what measures releases of the file on the tables that a plan names, and no others."""
+        task, loss = self.task(plan), plan.loss
+        return self._assessors.made(
+            (self.reading(plan), tuple(loss.tables), loss.measure),
+            lambda: Assessor.of(
+                task.sample,
+                task.views,
+                task.sample.space.names,
+                loss=task.tables,
+                measure=loss.measure,
+                associations=0,
+            ),
+        )
 
     def assessment(self, plan: Plan, progress: Progress) -> tuple[Task, Assessment]:
         """Return the assessment of a plan, drawn with the seed of the session."""
@@ -179,7 +185,7 @@ class Readings:
         return msgspec.json.encode(plan) + self.reading(plan)
 
 
-def _state(path: Path) -> tuple[int, int] | None:
+def file_state(path: Path) -> tuple[int, int] | None:
     """Return what changes when a file is written; None where there is none."""
     try:
         found = path.stat()

@@ -151,8 +151,8 @@ class Tried:
     """A way to protect the file that was tried: its steps, and its place on the map.
 
     `verdict` is that of the target, None without one; `meets` says that it is met by a release that
-    analysts can use. `refined` points are means over several draws; others are one draw, that of
-    the release.
+    analysts can use. The point is that of the release; the spread of `refined` ones is that of
+    several draws.
     """
 
     label: str

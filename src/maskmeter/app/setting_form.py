@@ -28,7 +28,7 @@ _MOST_SHOWN = 60  # categories that can be ticked to be joined
 def setting_form(
     setting: Setting,
     columns: Sequence[FileColumn],
-    categories: Sequence[str],
+    categories: Mapping[str, str],
     *,
     joined: Sequence[str] = (),
     after: bool = False,
@@ -91,7 +91,9 @@ def _rare(setting: Setting) -> list[TagChild]:
     ]
 
 
-def _joined(setting: Setting, categories: Sequence[str], joined: Sequence[str]) -> list[TagChild]:
+def _joined(
+    setting: Setting, categories: Mapping[str, str], joined: Sequence[str]
+) -> list[TagChild]:
     bands = ", ".join(f"{one:g}" for one in setting.bands)
     parts: list[TagChild] = [
         entry(
@@ -101,11 +103,11 @@ def _joined(setting: Setting, categories: Sequence[str], joined: Sequence[str]) 
     ]
     if 0 < len(categories) <= _MOST_SHOWN:
         taken = {one for names in setting.groups.values() for one in names}
-        free = [one for one in categories if one not in taken]
-        boxes = (tick(one, "join", one, on=one in joined) for one in free)
+        free = {one: label for one, label in categories.items() if one not in taken}
+        boxes = (tick(label, "join", one, on=one in joined) for one, label in free.items())
         made = (
             tags.li(
-                f"{name}: {', '.join(names)} ",
+                f"{name}: {', '.join(categories.get(one, one) for one in names)} ",
                 button("Part them", "part", name, kind="quiet", aria_label=f"Part {name}"),
             )
             for name, names in setting.groups.items()

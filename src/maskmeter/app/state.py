@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,13 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from maskmeter.app.changes import with_fraction, with_population, with_tables, without_steps
+from maskmeter.app.changes import (
+    with_fraction,
+    with_population,
+    with_tables,
+    with_target,
+    without_steps,
+)
 from maskmeter.app.counting import EncodedColumns
 from maskmeter.app.folder import StartFolder
 from maskmeter.app.history import History
@@ -29,12 +35,15 @@ from maskmeter.perturb.entries import StepEntries
 from maskmeter.plan import Plan, plan_text, read_plan
 from maskmeter.plan.file_keys import file_keys
 from maskmeter.plan.paths import with_paths
+from maskmeter.plan.schema import Candidate
 from maskmeter.plan.script import python_lines
 from maskmeter.streams import seed_of
 
 Change: TypeAlias = Plan | Callable[[Plan], Plan]
 
 OF_THE_PLAN = "steps of the plan"
+_EXAMPLE = "maskmeter-demo/survey.csv"  # where `maskmeter demo` writes it
+_PACK = "evidence"  # the usual folder of a pack
 TRYING = "this setting"  # the point of a slider that moves: it gets a label when it rests
 
 
@@ -67,6 +76,7 @@ class Open(NamedTuple):
     readings: Readings
     columns: EncodedColumns
     keys: Recent[KeysNow]
+    problems: Recent[tuple[Problem | None]]
 
 
 class BenchState:
@@ -83,6 +93,7 @@ class BenchState:
         self._tries = Tries()
         self._open: Open | None = None
         self._example: TemporaryDirectory[str] | None = None
+        self._packs: dict[Hashable, str] = {}  # folders of saved packs, by what was saved
         self.version = 0
 
     # -- plans ---------------------------------------------------------------------------------
@@ -116,11 +127,15 @@ class BenchState:
     def redo(self) -> Plan:
         """Go on to the plan that was undone last, and return it."""
         with self._lock:
-            return self._at(self._history.redone())
+            before = self.plan.candidate
+            plan = self._at(self._history.redone())
+            if plan.candidate != before:
+                self._tries = self._tries.with_points(plan, OF_THE_PLAN)
+            return plan
 
     def open_plan(self, path: str) -> Plan:
         """Read a plan file below the start directory and apply it; its candidates go on the map."""
-        where = self.folder.inside(path)
+        where = self.folder.readable(path)
         read = read_plan(where).plan
         plan = with_paths(read, lambda name: str(where.parent / name))
         with self._lock:
@@ -153,24 +168,46 @@ class BenchState:
         if self.problem() is not None:
             return self.plan
         rest = [
-            one
-            for one in self._with_tables().candidate
-            if one.label != TRYING and list(one.step) != list(self.plan.step)
+            Candidate(one.label, list(one.steps))
+            for one in self._tries.of(self._names())
+            if one.steps and one.label != TRYING and list(one.steps) != list(self.plan.step)
         ]
-        return msgspec.structs.replace(self._measured_plan(), candidate=rest)
+        return msgspec.structs.replace(self._with_tables(), candidate=rest)
 
     def plan_text(self) -> str:
         """Return the plan as the file that the command reads; paths start at the start directory."""
         root = self.folder.root
         return plan_text(with_paths(self.saved_plan(), lambda name: os.path.relpath(name, root)))
 
-    def python_lines(self) -> str:
-        """Return the lines of Python that make and assess the same release."""
-        return python_lines(self._opened.readings.task(self._measured_plan()), source=self._source)
+    @property
+    def saved_pack(self) -> str:
+        """The folder of the pack that was saved of the present plan; empty if none was."""
+        return self._packs.get(self.moment, "")
 
-    def command_line(self, plan: str = "plan.toml", out: str = "evidence") -> str:
-        """Return the command that assesses the file by the saved plan."""
+    @property
+    def _made(self) -> str:
+        """Where the provenance of the present release is, or will be."""
+        return f"{self.saved_pack or _PACK}/internal/provenance.json"
+
+    def python_lines(self) -> str:
+        """Return the lines of Python that make and assess the same release, by its saved provenance."""
+        task = self._opened.readings.task(self._with_tables())
+        out = f"{self.saved_pack or _PACK}-again"
+        return python_lines(task, source=self._source, provenance=self._made, out=out)
+
+    def repeat_line(self) -> str:
+        """Return the command that makes the same release again, by its saved provenance."""
+        out = f"{self.saved_pack or _PACK}-again"
+        return shown_command(
+            ["maskmeter", "assess", self._source, "--from", self._made, "--out", out]
+        )
+
+    def command_line(self, plan: str = "plan.toml") -> str:
+        """Return the command that assesses the file by the saved plan, with a draw of its own."""
+        out = f"{self.saved_pack or _PACK}-anew"
         return shown_command(["maskmeter", "assess", self._source, "--plan", plan, "--out", out])
+
+    # -- what the plan lacks -------------------------------------------------------------------
 
     def problem(self) -> Problem | None:
         """Return what the plan still needs before the risk can be measured; None if nothing.
@@ -178,69 +215,87 @@ class BenchState:
         It may read the file: see `prepared`.
         """
         lacks = self._lacks()
-        if lacks is not None:
-            return lacks
-        try:
-            self._with_tables()
-        except MaskmeterError as error:
-            return Problem(str(error), self._place_of_fault())
-        return None
+        return lacks if lacks is not None or self._open is None else self._fault(self._open)
 
     @property
     def prepared(self) -> bool:
         """Whether the file was read as the plan says, so that `problem` and what is ready come at once."""
         if self._lacks() is not None:
             return True
-        return self._opened.readings.known(self._tries.plan(self.plan))
+        held = self._opened
+        found = held.problems.get(self.moment) is not None
+        return found or held.readings.known(self._own_plan)
 
     @property
     def ready(self) -> bool:
         """Whether the plan lacks nothing and the file was read as it says."""
         return self.prepared and self.problem() is None
 
+    @property
+    def moment(self) -> Hashable:
+        """What all that is shown depends on: the file that is open, its state, and the plan."""
+        held = self._open
+        reading = b"" if held is None else held.readings.reading(self.plan)
+        return id(held), reading, msgspec.json.encode(self.plan)
+
     def _lacks(self) -> Problem | None:
         """Return what the plan does not say."""
-        if self._open is None:
+        held = self._open
+        if held is None:
             return Problem("No file is open yet.", "file")
+        if not held.path.exists():
+            return Problem(f"{held.file.name} is no longer there.", "file")
         data = self.plan.data
-        if not file_keys(self.plan):
+        if not self.keys:
             return Problem("Tick the columns that an intruder may know.", "keys")
         if data.fraction is None and data.weights is None and data.population is None:
             words = "Say how the file was sampled: a fraction, weights or a population file."
             return Problem(words, "sample")
         return None
 
-    def _place_of_fault(self) -> str:
-        """Return the tab where a plan is mended that cannot be read: that of the keys, or of the sample."""
-        plan = with_fraction(with_population(without_steps(self.plan), ""), 0.5)
-        try:
-            self._opened.readings.task(plan)
-        except MaskmeterError:
-            return "keys"
-        return "sample"
+    def _fault(self, held: Open) -> Problem | None:
+        """Return why the file cannot be assessed by the plan, with the tab where this is mended."""
+
+        def found() -> tuple[Problem | None]:
+            plan, task = self._own_plan, held.readings.task
+            whole = without_steps(with_target(plan, None))
+            bare = with_fraction(with_population(whole, ""), 0.5)
+            for part, tab in ((bare, "keys"), (whole, "sample"), (without_steps(plan), "risk")):
+                try:
+                    _ = task(part).target
+                except MaskmeterError as error:
+                    return (Problem(str(error), tab),)
+            try:
+                made = task(plan)
+                _ = made.steps, made.finish, made.family, self._with_tables()
+            except MaskmeterError as error:
+                return (Problem(str(error), "protect"),)
+            return (None,)
+
+        return held.problems.made(self.moment, found)[0]
 
     # -- plans as they are measured ------------------------------------------------------------
 
-    def _with_tables(self, *more: Attempt) -> Plan:
-        """Return the plan with all that was tried as candidates, and the tables of all of them."""
-        plan = self._tries.plan(self.plan, *more)
-        return with_tables(plan, self._opened.readings.tables(plan))
+    @property
+    def _own_plan(self) -> Plan:
+        """The plan without its candidates, which are on the map."""
+        return msgspec.structs.replace(self.plan, candidate=[])
 
-    def _measured_plan(self) -> Plan:
-        """Return the plan with its steps alone, and the tables that all releases are measured on."""
-        return msgspec.structs.replace(self._with_tables(), candidate=[])
+    def _with_tables(self) -> Plan:
+        """Return the plan as its release is measured: with the tables of all releases, no candidates."""
+        return with_tables(self._own_plan, self._opened.readings.tables(self._own_plan))
 
-    def _base(self, *more: Attempt) -> Plan:
+    def _base(self) -> Plan:
         """Return the plan without its steps: with it the file is assessed as it is."""
-        return without_steps(self._with_tables(*more))
+        return without_steps(self._with_tables())
 
-    def _map_plan(self, *more: Attempt) -> Plan:
-        """Return the plan without its steps, with all that was tried as candidates."""
-        return msgspec.structs.replace(self._with_tables(*more), step=[], family=None)
+    def _names(self) -> list[str]:
+        """Return the keys that are read of the file as it is."""
+        return file_keys(without_steps(self.plan))
 
-    def _way(self, plan: Plan) -> bytes:
+    def _way(self, base: Plan) -> bytes:
         """Return how a plan measures its candidates: what is read, and the tables."""
-        return self._opened.readings.reading(plan) + msgspec.json.encode(plan.loss)
+        return self._opened.readings.reading(base) + msgspec.json.encode(base.loss)
 
     # -- file ----------------------------------------------------------------------------------
 
@@ -255,7 +310,7 @@ class BenchState:
 
     def open(self, path: str, progress: Progress | None = None) -> OpenedFile:
         """Open a file; the plan starts anew from the proposal of `plan init`."""
-        where, told = self.folder.inside(path), progress or silent
+        where, told = self.folder.readable(path), progress or silent
         told("Reading the file", 0, 0)
         found = opened_file(where, self.folder.name(where))
         told("Reading the file", 0, 0)  # who stopped it meanwhile keeps what was open
@@ -285,7 +340,9 @@ class BenchState:
         readings = Readings(path, seed=self._seed, records=opened.file.records)
         with self._lock:
             given = self.plan if self._open is None else Plan()  # a plan may be opened first
-            self._open = Open(opened.file, path, readings, EncodedColumns(path), Recent(16))
+            self._open = Open(
+                opened.file, path, readings, EncodedColumns(path), Recent(16), Recent(16)
+            )
             self._tries = Tries().with_points(given, OF_THE_PLAN)
             history = History((opened.plan,))
             self._at(history if given == Plan() else history.then(given))
@@ -293,6 +350,7 @@ class BenchState:
 
     def _at(self, history: History) -> Plan:
         self._history = history
+        self._tries = self._tries.following(history.plans[: history.at + 1])
         self._changed()
         return history.plan
 
@@ -301,12 +359,14 @@ class BenchState:
 
     def _checked(self, plan: Plan) -> Plan:
         """Return a plan whose paths are whole and lie in the start directory."""
-        return with_paths(plan, lambda name: str(self.folder.inside(name)))
+        return with_paths(plan, lambda name: str(self.folder.readable(name)))
 
-    def _keep(self, attempt: Attempt) -> None:
+    def _keep(self, attempt: Attempt, *, of: Open) -> None:
+        """Keep an attempt on the map, if the file that it was measured on is still open."""
         with self._lock:
-            self._tries = self._tries.with_attempt(attempt)
-            self._changed()
+            if self._open is of:
+                self._tries = self._tries.with_attempt(attempt)
+                self._changed()
 
     @property
     def _opened(self) -> Open:
@@ -324,10 +384,13 @@ class BenchState:
     @property
     def _source(self) -> str:
         held = self._opened
-        return self.folder.name(held.path) if not held.file.example else held.file.name
+        return _EXAMPLE if held.file.example else self.folder.name(held.path)
 
-    def _steps_of(self, label: str) -> tuple[StepEntries, ...]:
+    def _attempt(self, label: str) -> Attempt:
         found = self._tries.attempts.get(label)
         if found is None:
             raise InputError(f"No release on the map is labelled {label!r}.")
-        return found.steps
+        return found
+
+    def _steps_of(self, label: str) -> tuple[StepEntries, ...]:
+        return self._attempt(label).steps

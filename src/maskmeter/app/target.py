@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from htmltools import Tag
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from maskmeter.app import changes
 from maskmeter.app.controls import choice, group, number
 from maskmeter.app.desk import Desk
 from maskmeter.errors import InputError
 from maskmeter.plan.schema import TargetPlan
+from maskmeter.risk.target import Target
 
 SHARE, TOTAL, RECORD = "max_share", "max_total", "max_record"
 KINDS = {
@@ -23,6 +24,12 @@ KINDS = {
 }
 INTRUDERS = {"informed": "knows the method", "exact-match": "matches exactly"}
 ENDS = {"upper": "upper end of the interval", "estimate": "estimate"}
+_LIMITS = {
+    SHARE: "Give a share from 0 to 100 percent.",
+    TOTAL: "Give a number of matches, 0 or more.",
+    RECORD: "Give a risk from 0 to 100 percent.",
+    "": "Choose first what the target limits.",
+}
 USUAL = {SHARE: 0.05, TOTAL: 10.0, RECORD: 0.5}
 
 
@@ -56,11 +63,16 @@ def connect_target(desk: Desk) -> None:
     bench = desk.bench
 
     def change(**entries: Any) -> None:
-        bench.apply(changes.with_target(bench.plan, _with(bench.plan.target, entries)))
+        wanted = _with(bench.plan.target, entries)
+        try:
+            Target(**asdict(wanted))
+        except InputError:
+            raise InputError(_LIMITS[kind_of(wanted)]) from None
+        bench.apply(lambda plan: changes.with_target(plan, wanted))
 
     def kind(name: str) -> None:
         if name == "":
-            bench.apply(changes.with_target(bench.plan, None))
+            bench.apply(lambda plan: changes.with_target(plan, None))
         elif name in USUAL:
             change(**{one: USUAL[one] if one == name else None for one in USUAL})
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from maskmeter.app.results import Tried
 from maskmeter.checks import Progress
+from maskmeter.errors import InputError
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.plan import Plan, Task
 from maskmeter.plan.schema import Candidate
@@ -21,20 +22,26 @@ from maskmeter.riskutility.layers import target_layers
 from maskmeter.riskutility.riskmap import UNCHANGED
 
 DRAWS = 5  # of a refined point
-MOST = 60  # points on the map
+MOST = 200  # points on the map
 
 
 @dataclass(frozen=True)
 class Attempt:
     """A way to protect the file under a label, and what was measured of it: the first draw, then others.
 
-    `measured` tells how the file was read and on which tables the loss was measured.
+    `measured` tells how the file was read and on which tables the loss was measured; `given` that
+    a plan file brought it.
     """
 
     label: str
     steps: tuple[StepEntries, ...]
     draws: tuple[Draw, ...] = ()
     measured: bytes = b""
+    given: bool = False
+
+    def fits(self, keys: Collection[str]) -> bool:
+        """Return True when it changes and depends on none but these keys."""
+        return all(key in keys for one in self.steps for key in one.keys_used())
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +51,11 @@ class Tries:
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
 
     def with_attempt(self, one: Attempt) -> Tries:
-        """Return them with one more, in place of that with the same label; the oldest may go."""
+        """Return them with one more, in place of that with the same label."""
         kept = self.without(one.label).attempts
-        listed = [*kept.items(), (one.label, one)][-MOST:]
-        return Tries(dict(listed))
+        if len(kept) >= MOST and not one.given:
+            raise InputError(f"There are {MOST} points on the map: remove some first.")
+        return Tries({**kept, one.label: one})
 
     def without(self, label: str) -> Tries:
         """Return them without one."""
@@ -63,18 +71,37 @@ class Tries:
         found = self
         steps = [Candidate(own, list(plan.step))] if plan.step else []
         for one in (*plan.candidate, *steps):
-            found = found.with_attempt(Attempt(one.label, tuple(one.step)))
+            found = found.with_attempt(Attempt(one.label, tuple(one.step), given=True))
         return found
 
-    def plan(self, base: Plan, *more: Attempt) -> Plan:
-        """Return the plan of which all attempts are candidates: it says what must be read."""
-        every = {**self.attempts, **{one.label: one for one in more}}
-        listed = [Candidate(one.label, list(one.steps)) for one in every.values() if one.steps]
-        return msgspec.structs.replace(base, candidate=listed)
+    def following(self, plans: Sequence[Plan]) -> Tries:
+        """Return them without what came with plan files that none of these plans is from."""
+        known = [one.step for plan in plans for one in plan.candidate]
+        known += [plan.step for plan in plans]
+        left = [
+            (name, one)
+            for name, one in self.attempts.items()
+            if not one.given or list(one.steps) in known
+        ]
+        return Tries(dict(left))
 
-    def pending(self, measured: bytes) -> list[Attempt]:
-        """Return the attempts that were measured otherwise than the present plan asks."""
-        return [one for one in self.attempts.values() if one.measured != measured]
+    def free_label(self, label: str, steps: tuple[StepEntries, ...]) -> str:
+        """Return a label, with a number if other steps have it already."""
+        number, found = 1, label
+        while found in self.attempts and self.attempts[found].steps != steps:
+            number += 1
+            found = f"{label} ({number})"
+        return found
+
+    def of(self, keys: Collection[str]) -> list[Attempt]:
+        """Return those that need none but these keys: others wait until theirs are ticked again."""
+        return [one for one in self.attempts.values() if one.fits(keys)]
+
+
+def with_attempt(base: Plan, one: Attempt) -> Plan:
+    """Return a plan of which an attempt is the only candidate."""
+    listed = [Candidate(one.label, list(one.steps))] if one.steps else []
+    return msgspec.structs.replace(base, candidate=listed)
 
 
 def first_draw(attempt: Attempt, task: Task, assessor: Assessor, *, seed: int) -> Draw:
@@ -92,6 +119,18 @@ def refined(
         progress(f"Drawing again: {attempt.label}", number, DRAWS)
         draws.append(assessor.trial(steps, seed=other).draw)
     return replace(attempt, draws=tuple(draws))
+
+
+def _point(one: Attempt) -> Point:
+    """Return the place of the release itself, and how far its figures spread over the draws."""
+    own, spread = Point.of(one.label, one.draws[:1]), Point.of(one.label, one.draws)
+    return replace(
+        own,
+        risk_sd=spread.risk_sd,
+        informed_sd=spread.informed_sd,
+        loss_sd=spread.loss_sd,
+        replications=spread.replications,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +152,7 @@ class Measured:
         return Tried(
             one.label,
             one.steps,
-            Point.of(one.label, one.draws),
+            _point(one),
             verdict=None if decided is None else decided.verdict,
             meets=decided is not None and decided.met and first.useful,
             refined=len(one.draws) > 1,

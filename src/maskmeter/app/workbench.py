@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import msgspec
 
-from maskmeter.app.changes import with_steps, with_target
+from maskmeter.app.changes import with_steps, with_target, without_steps
 from maskmeter.app.deciding import beside
 from maskmeter.app.key_bench import KeyBench
 from maskmeter.app.results import Assessed, FoundSteps, RiskNow, SideBySide, Tried
 from maskmeter.app.settings import Setting, describe, steps_of_setting
 from maskmeter.app.state import TRYING, silent
-from maskmeter.app.tries import AS_IT_IS, Attempt, Measured, first_draw, refined
+from maskmeter.app.tries import AS_IT_IS, Attempt, Measured, first_draw, refined, with_attempt
 from maskmeter.app.work import Cancelled
 from maskmeter.checks import Progress
 from maskmeter.errors import InputError, MaskmeterError
@@ -26,12 +26,12 @@ from maskmeter.evidence.schema import MapFigures
 from maskmeter.files import check_new_folder
 from maskmeter.perturb import Release
 from maskmeter.perturb.entries import StepEntries
-from maskmeter.plan import Plan
+from maskmeter.plan import Plan, Task
 from maskmeter.plan.mending import mended, with_accepted
 from maskmeter.plan.schema import TargetPlan
 from maskmeter.risk.curve import RiskCurve
 from maskmeter.riskutility import FoundRelease, RiskUtilityMap
-from maskmeter.riskutility.assessor import Steps
+from maskmeter.riskutility.assessor import Assessor, Steps
 from maskmeter.riskutility.riskmap import UNCHANGED
 from maskmeter.workflows import search_task, settings_of, written_out
 
@@ -81,19 +81,23 @@ class Workbench(KeyBench):
 
         A point with the same label is replaced.
         """
-        task = self._opened.readings.task(self._map_plan())
-        steps = steps_of_setting(setting, task)
-        return self.try_steps(steps, label=label or describe(setting))
+        steps = self._steps_of_setting(setting)
+        return self.try_steps(
+            steps, label=label or self._tries.free_label(describe(setting), steps)
+        )
 
     def try_steps(self, steps: Sequence[StepEntries], *, label: str) -> Tried:
         """Return the point of some steps of a plan, as `try_setting` does of a setting."""
-        return self._point(self._draw(Attempt(label, tuple(steps))))
+        held = self._opened
+        made = self._draw(Attempt(label, tuple(steps)))
+        self._keep(made, of=held)
+        return self._point(made)
 
     def settle(self, setting: Setting) -> str:
         """Give the point of a slider that rests the label of its setting, and return that."""
-        label, task = describe(setting), self._opened.readings.task(self._map_plan())
-        steps = steps_of_setting(setting, task)
+        steps = self._steps_of_setting(setting)
         with self._lock:
+            label = self._tries.free_label(describe(setting), steps)
             held = self._tries.attempts.get(TRYING)
             if held is not None and held.steps == steps:
                 self._tries = self._tries.renamed(TRYING, label)
@@ -104,17 +108,16 @@ class Workbench(KeyBench):
 
     def refine(self, label: str, progress: Progress | None = None) -> Tried:
         """Return a point as the mean over several draws, with their spread; for the background."""
-        told, readings = progress or silent, self._opened.readings
+        told, opened = progress or silent, self._opened
         told(f"Drawing again: {label}", 0, 0)
-        steps = self._steps_of(label)
-        first = self._draw(Attempt(label, steps))
-        plan = self._map_plan(first)
-        task, assessor = readings.task(plan), readings.assessor(plan)
-        attempt = refined(first, task, assessor, seed=readings.seed, progress=told)
+        begun = self._attempt(label)
+        first = self._draw(begun)
+        task, assessor = self._measure_of(first)
+        attempt = refined(first, task, assessor, seed=opened.readings.seed, progress=told)
         with self._lock:
             held = self._tries.attempts.get(label)
-            if held is not None and held.steps == steps and held.measured == attempt.measured:
-                self._keep(attempt)
+            if held is not None and held.steps == begun.steps:
+                self._keep(attempt, of=opened)
         return self._point(attempt)
 
     def forget(self, label: str) -> None:
@@ -126,9 +129,7 @@ class Workbench(KeyBench):
     @property
     def pending(self) -> int:
         """How many points must be measured again, because keys, sampling or tables have changed."""
-        if not self.ready:
-            return 0
-        return len(self._tries.pending(self._way(self._map_plan())))
+        return len(self._waiting(self._base())) if self.ready else 0
 
     @property
     def tried(self) -> tuple[Tried, ...]:
@@ -139,24 +140,30 @@ class Workbench(KeyBench):
     def map(self, progress: Progress | None = None) -> RiskUtilityMap | None:
         """Return the map of all that was tried, and the file as it is; None while the plan lacks something.
 
-        Points that are pending are measured first; those that cannot be are taken off.
+        Points that are pending are measured first; see `measure`.
         """
-        if self.problem() is not None:
-            return None
-        told = progress or silent
-        if UNCHANGED not in self._tries.attempts:
-            self._keep(AS_IT_IS)
-        pending = self._tries.pending(self._way(self._map_plan()))
-        for number, one in enumerate(pending):
-            told(one.label, number, len(pending))
-            try:
-                self._draw(one)
-            except Cancelled:
-                raise
-            except MaskmeterError:  # the file has no longer what its steps need
-                self.forget(one.label)
+        self.measure(progress)
         found = self._measured()
         return None if found is None else found.map()
+
+    def measure(self, progress: Progress | None = None) -> str:
+        """Measure the points that are pending; return which had to be taken off the map, and why."""
+        if self.problem() is not None:
+            return ""
+        told, held, lost = progress or silent, self._opened, []
+        if UNCHANGED not in self._tries.attempts:
+            self._keep(AS_IT_IS, of=held)
+        waiting = self._waiting(self._base())
+        for number, one in enumerate(waiting):
+            told(one.label, number, len(waiting))
+            try:
+                self._keep(self._draw(one), of=held)
+            except Cancelled:
+                raise
+            except MaskmeterError as error:  # the file has no longer what its steps need
+                self.forget(one.label)
+                lost.append(f"{one.label} was taken off the map: {error}")
+        return " ".join(lost)
 
     def map_figures(self, progress: Progress | None = None) -> MapFigures | None:
         """Return the figures of the map, with the level of risk that the plan's target allows."""
@@ -172,27 +179,31 @@ class Workbench(KeyBench):
         What is searched is the plan's family, or redraws where it has none; of what is on the map
         already, a release that meets the target and loses less wins.
         """
-        readings, begun = self._opened.readings, self._base()
-        plan = with_target(msgspec.structs.replace(begun, family=self.plan.family), target)
+        readings, begun = self._opened.readings, self._begun()
+        before = {one.label for one in self.tried}
+        plan = with_target(msgspec.structs.replace(self._base(), family=self.plan.family), target)
         found = search_task(readings.task(plan), seed=readings.seed, progress=progress or silent)
         layers = [one.label for one in found.layers if one.label is not None]
         for label in dict.fromkeys((*found.nearest, *layers, found.label)):
             steps = _entries(found.candidates[label])
-            if steps and (self._base() == begun):
+            if steps and self._begun() == begun:
                 self.try_steps(steps, label=label)
         with self._lock:
-            if self._base() != begun:
+            if self._begun() != begun:
                 raise InputError(
                     "The plan was changed while the search went on, so nothing is chosen: press"
                     " Find it for me again."
                 )
             self.apply(lambda plan: with_target(plan, target))
-            tried = {one.label: one for one in self.tried}
-            best = min((one for one in tried.values() if one.meets), key=_costs, default=None)
+            tried = {one.label: one for one in self.tried if one.label != TRYING}
+            held = (one for one in tried.values() if one.meets and one.label in before)
+            best = min(held, key=_costs, default=None)
+            if found.met and (best is None or found.loss <= best.point.loss):
+                best = tried.get(found.label)
             label = found.label if best is None else best.label
             self.choose(label)
         words = found.summary() if best is None else _said(found, best)
-        point = found.tried[label] if label not in tried else tried[label].point
+        point = found.tried[label] if best is None else best.point
         return FoundSteps(label, tuple(self.plan.step), point, best is not None, words)
 
     def choose(self, label: str) -> Plan:
@@ -213,7 +224,7 @@ class Workbench(KeyBench):
 
     def assess(self, progress: Progress | None = None) -> Assessed:
         """Return the release of the plan as the command assesses it, its release check included."""
-        readings, plan = self._opened.readings, self._measured_plan()
+        readings, plan = self._opened.readings, self._with_tables()
         readings.assessment(plan, progress or silent)
         return readings.shown(plan, _assessed)
 
@@ -222,7 +233,7 @@ class Workbench(KeyBench):
         """The release of the present plan if it was assessed; None at once if not."""
         if not self.ready:
             return None
-        return self._opened.readings.ready(self._measured_plan(), _assessed)
+        return self._opened.readings.ready(self._with_tables(), _assessed)
 
     def mend(self, finding: FindingFigures, line: str, *, reason: str = "") -> Plan:
         """Apply one of a finding's `lines` to the plan, or accept the finding for a `reason`.
@@ -263,44 +274,61 @@ class Workbench(KeyBench):
         """Write the evidence pack of the saved plan to a new or empty folder below the start directory."""
         held, out, told = self._opened, self.folder.inside(folder), progress or silent
         check_new_folder(out, held.path)  # before the work
-        plan = self.saved_plan()
+        plan, saving = self.saved_plan(), self.moment
         settings = replace(settings_of(plan.report), invented=held.file.example)
         task, found = held.readings.assessment(plan, told)
         told("Writing", 4, 5)
-        return write_pack(found, out, settings, plan=written_out(task))
+        pack = write_pack(found, out, settings, plan=written_out(task))
+        self._packs[saving] = self.folder.name(out)
+        self._changed()
+        return pack
 
     # -- private -------------------------------------------------------------------------------
 
     def _plan_of(self, label: str) -> Plan:
         """Return the plan with the steps of a point, as it is measured."""
         steps = () if label == UNCHANGED else self._steps_of(label)
-        return with_steps(self._measured_plan(), steps)
+        return with_steps(self._with_tables(), steps)
+
+    def _steps_of_setting(self, setting: Setting) -> tuple[StepEntries, ...]:
+        return steps_of_setting(setting, self._opened.readings.task(self._base()))
+
+    def _begun(self) -> Plan:
+        """Return what a search rests on; while it goes on, points may come and go."""
+        return with_target(without_steps(self.plan), None)
+
+    def _waiting(self, base: Plan) -> list[Attempt]:
+        """Return the attempts with the keys of the plan that were not measured as it asks."""
+        way = self._way(base)
+        return [one for one in self._tries.of(self._names()) if one.measured != way]
+
+    def _measure_of(self, one: Attempt) -> tuple[Task, Assessor]:
+        """Return the plan with an attempt as its candidate, and what measures it."""
+        base, readings = self._base(), self._opened.readings
+        return readings.task(with_attempt(base, one)), readings.assessor(base)
 
     def _draw(self, one: Attempt) -> Attempt:
-        """Measure the first draw of an attempt, and keep it on the map."""
-        plan, readings = self._map_plan(one), self._opened.readings
-        task, assessor = readings.task(plan), readings.assessor(plan)
-        draw = first_draw(one, task, assessor, seed=readings.seed)
-        made = replace(one, draws=(draw,), measured=self._way(plan))
-        self._keep(made)
-        return made
+        """Return an attempt with its first draw measured."""
+        task, assessor = self._measure_of(one)
+        draw = first_draw(one, task, assessor, seed=self._opened.readings.seed)
+        return replace(one, draws=(draw,), measured=self._way(self._base()))
 
     def _point(self, one: Attempt) -> Tried:
         """Return what the page shows of an attempt."""
-        plan, readings = self._map_plan(one), self._opened.readings
-        return Measured([one], readings.assessor(plan), readings.task(plan).target).tried[0]
+        task, assessor = self._measure_of(one)
+        return Measured([one], assessor, task.target).tried[0]
 
     def _measured(self) -> Measured | None:
         """Return the points that were measured as the present plan asks; the file as it is comes first."""
         if not self.ready:
             return None
-        plan, readings = self._map_plan(), self._opened.readings
-        way = self._way(plan)
-        done = [one for one in self._tries.attempts.values() if one.measured == way]
+        base, readings = self._base(), self._opened.readings
+        way = self._way(base)
+        done = [one for one in self._tries.of(self._names()) if one.measured == way]
         if not done:
             return None
         done.sort(key=lambda one: bool(one.steps))
-        return Measured(done, readings.assessor(plan), readings.task(plan).target)
+        return Measured(done, readings.assessor(base), readings.task(base).target)
 
 
 def accepts(line: str) -> bool:

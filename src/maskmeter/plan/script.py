@@ -17,11 +17,12 @@ from maskmeter.perturb.step import Step
 from maskmeter.plan.job import Task
 from maskmeter.plan.schema import Data, TargetPlan
 
-SEED = 'json.loads(Path("provenance.json").read_text())["seed"]'
 
+def python_lines(task: Task, *, source: str, provenance: str, out: str) -> str:
+    """Return the lines of Python that make and assess the release of a plan.
 
-def python_lines(task: Task, *, source: str) -> str:
-    """Return the lines of Python that make and assess the release of a plan; the seed is not in them."""
+    They read its seed from the `provenance` of a pack, and write another one to the folder `out`.
+    """
     plan, steps = task.plan, task.steps
     household = plan.data.household
     finished: dict[str, Any] = {
@@ -41,11 +42,12 @@ def python_lines(task: Task, *, source: str) -> str:
     data = "sample"
     if steps or finished:
         listed = [_Written(_step(step)) for step in steps]
-        seed = {"rng": _Written(f"int({SEED})"), **finished}
+        lines += [f"seed = json.loads(Path({provenance!r}).read_text())['seed']"]
+        seed = {"rng": _Written("int(seed)"), **finished}
         lines += [_call("release = mm.protect", [_Written("sample"), listed], seed)]
         data = "release"
     lines += [_call("found = mm.assess", [_Written(data)], _assessed(task, household))]
-    return "\n".join([*lines, "print(found.summary())", 'mm.report(found, "evidence")', ""])
+    return "\n".join([*lines, "print(found.summary())", f"mm.report(found, {out!r})", ""])
 
 
 class _Written(str):

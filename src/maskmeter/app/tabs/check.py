@@ -8,16 +8,15 @@ from collections.abc import Mapping
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import render, ui
 
-from maskmeter.app.blocks import first, shown
+from maskmeter.app.blocks import shown
 from maskmeter.app.controls import button, missing, onward
 from maskmeter.app.desk import Desk
-from maskmeter.app.tabs.tab import Tab, lacking
+from maskmeter.app.tabs.tab import Tab, headline, lacking
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench, accepts
 from maskmeter.errors import InputError
 from maskmeter.evidence.check_blocks import check_blocks
 from maskmeter.evidence.check_figures import CheckFigures, FindingFigures, checked
-from maskmeter.evidence.first_screen import top
 from maskmeter.page import Fold, Text
 
 WORK = "Checking the release"
@@ -64,7 +63,7 @@ def connect(desk: Desk) -> None:
     @render.ui
     def check_risk() -> TagList | None:
         found = desk.assessed()
-        return None if found is None else first(top(found.figures), heading="The risk that is left")
+        return None if found is None else headline(found.figures, heading="The risk that is left")
 
     @render.ui
     def check_next() -> TagList | None:

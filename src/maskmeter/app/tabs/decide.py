@@ -5,17 +5,19 @@ from __future__ import annotations
 from htmltools import Tag, TagList, tags
 from shiny import render, ui
 
-from maskmeter.app.blocks import first, table
+from maskmeter.app.blocks import table
 from maskmeter.app.controls import button, choice, group, missing
 from maskmeter.app.desk import Desk
 from maskmeter.app.results import SideBySide
-from maskmeter.app.tabs.tab import Tab, lacking
+from maskmeter.app.state import TRYING
+from maskmeter.app.tabs.tab import Tab, headline, lacking
 from maskmeter.app.work import Work
+from maskmeter.app.workbench import Workbench
 from maskmeter.errors import InputError
-from maskmeter.evidence.first_screen import top
 from maskmeter.page import Table
 from maskmeter.plurals import counted
 
+EXAMPLE = "The file of the example is written by: maskmeter demo"
 COMPARE, SAVE = "Comparing two releases", "Writing the evidence"
 
 
@@ -46,7 +48,7 @@ def _show(desk: Desk) -> None:
             return lacks
         found = desk.assessed()
         if found is not None:
-            return first(top(found.figures))
+            return headline(found.figures)
         if not bench.plan.step:
             return missing(
                 "No release is chosen yet. What is saved now is about the file as it is.",
@@ -57,7 +59,7 @@ def _show(desk: Desk) -> None:
 
     @render.ui
     def decide_pair() -> TagList | None:
-        labels = [one.label for one in desk.seen().tried]
+        labels = _labels(desk.seen())
         if len(labels) < 2:
             return None
         one, two = _pair(desk, labels)
@@ -73,8 +75,9 @@ def _show(desk: Desk) -> None:
     @render.ui
     def decide_beside() -> TagList | None:
         bench = desk.seen()
-        labels = [one.label for one in bench.tried]
-        found = bench.side_by_side_ready(_pair(desk, labels)) if len(labels) > 1 else None
+        labels = _labels(bench)
+        pair = _pair(desk, labels) if len(labels) > 1 else ("", "")
+        found = bench.side_by_side_ready(pair) if pair[0] != pair[1] else None
         return None if found is None else TagList(table(_beside(found)))
 
 
@@ -89,11 +92,17 @@ def _show_saving(desk: Desk) -> None:
         bench = desk.seen()
         if not bench.ready:
             return None
+        told = "Save the pack first: it keeps the seed of this very release."
         return TagList(
             tags.h3("Repeat it elsewhere"),
+            tags.p(told, class_="under") if not bench.saved_pack and bench.plan.step else None,
+            tags.p(EXAMPLE, class_="under")
+            if bench.file is not None and bench.file.example
+            else None,
             _copied("The plan file", "plan-text", bench.plan_text()),
-            _copied("The command", "command", bench.command_line()),
-            _copied("The same in Python", "python", bench.python_lines()),
+            _copied("The command, for the same release", "repeat", bench.repeat_line()),
+            _copied("The command, for a new draw of the plan", "command", bench.command_line()),
+            _copied("The same release in Python", "python", bench.python_lines()),
         )
 
 
@@ -101,8 +110,7 @@ def _actions(desk: Desk) -> None:
     bench = desk.bench
 
     def compare(_: str) -> None:
-        pair = _pair(desk, [one.label for one in bench.tried])
-
+        pair = _pair(desk, _labels(bench))
         desk.jobs.start(COMPARE, lambda work: bench.side_by_side(pair, work) and None)
 
     def save_pack(folder: str) -> None:
@@ -122,6 +130,11 @@ def _actions(desk: Desk) -> None:
     desk.on("compare", compare)
     desk.on("save-pack", save_pack)
     desk.on("save-plan", save_plan)
+
+
+def _labels(bench: Workbench) -> list[str]:
+    """Return the releases that can be compared: all points but that of a slider that moves."""
+    return [one.label for one in bench.tried if one.label != TRYING]
 
 
 def _named(given: str, words: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import render, ui
@@ -13,9 +14,11 @@ from maskmeter.app.controls import button, missing, onward, tick
 from maskmeter.app.desk import Desk
 from maskmeter.app.results import FileColumn, KeysNow, KeyWarning, OpenedFile
 from maskmeter.app.tabs.tab import Tab
+from maskmeter.app.workbench import Workbench
 from maskmeter.display import SIZES
 from maskmeter.evidence.wording import Numbers, percent
 from maskmeter.page import Fact
+from maskmeter.plan import Plan
 from maskmeter.plan.schema import Data, Scenario
 from maskmeter.plurals import counted
 
@@ -52,8 +55,8 @@ def connect(desk: Desk) -> None:
         bench = desk.seen()
         if bench.file is None or not bench.keys:
             return None
-        found = bench.keys_now.warnings
-        return TagList(tags.ul(*map(_warning, found), class_="warnings")) if found else None
+        found = [*map(_unknown, bench.unknown_keys), *map(_warning, bench.keys_now.warnings or ())]
+        return TagList(tags.ul(*found, class_="warnings")) if found else None
 
     @render.ui
     def key_columns() -> TagList:
@@ -79,32 +82,51 @@ def _actions(desk: Desk) -> None:
         file = bench.file
         if file is None:
             return
-        kept = [one for one in bench.plan.data.keys if one != asked["name"]]
-        keys = [*kept, str(asked["name"])] if asked["on"] else kept
-        ordered = [one.name for one in file.columns if one.name in keys]
-        bench.apply(changes.with_keys(bench.plan, ordered, file))
+        name, on = str(asked["name"]), bool(asked["on"])
+
+        def ticked(plan: Plan) -> Plan:
+            keys = {*plan.data.keys, name} if on else {*plan.data.keys} - {name}
+            return changes.with_keys(
+                plan, [one.name for one in file.columns if one.name in keys], file
+            )
+
+        bench.apply(ticked)
+
+    def untick(name: str) -> None:
+        file = bench.file
+        if file is not None:
+            bench.apply(lambda plan: changes.without_key(plan, name, file))
 
     def proposed(_: str) -> None:
-        if bench.file is not None:
-            keys = [one.name for one in bench.file.columns if one.role == "key"]
-            bench.apply(changes.with_keys(bench.plan, keys, bench.file))
+        file = bench.file
+        if file is not None:
+            keys = [one.name for one in file.columns if one.role == "key"]
+            bench.apply(lambda plan: changes.with_keys(plan, keys, file))
 
     def banded(name: str) -> None:
-        bench.apply(changes.with_bands(bench.plan, name, bench.bands_for(name)))
+        bounds = bench.bands_for(name)
+        bench.apply(lambda plan: changes.with_bands(plan, name, bounds))
 
     desk.on("key", key)
-    desk.on("untick", lambda name: key({"name": name, "on": False}))
+    desk.on("untick", untick)
     desk.on("proposed", proposed)
     desk.on("bands", banded)
-    desk.on("no-bands", lambda name: bench.apply(changes.with_bands(bench.plan, name, ())))
-    desk.on("drop", lambda name: bench.apply(changes.without_column(bench.plan, name)))
-    desk.on("codes", lambda name: bench.apply(changes.as_codes(bench.plan, name)))
+    for action, change in (
+        ("no-bands", lambda plan, name: changes.with_bands(plan, name, ())),
+        ("drop", changes.without_column),
+        ("codes", changes.as_codes),
+    ):
+        desk.on(action, partial(_applied, bench, change))
+
+
+def _applied(bench: Workbench, change: Callable[[Plan, str], Plan], name: str) -> None:
+    bench.apply(lambda plan: change(plan, name))
 
 
 def _counts(found: KeysNow) -> TagList:
     counts = found.counts
     if counts is None:
-        return TagList(tags.p("The keys are counted.", class_="under"))
+        return TagList() if found.done else TagList(tags.p("The keys are counted.", class_="under"))
     told = f"{percent(counts.share)} of {counts.records:,}"
     listed = [
         Fact("Unique records", f"{counts.uniques:,}", told),
@@ -123,6 +145,13 @@ def _expected(found: KeysNow) -> Fact:
         return Fact("Expected matches", Numbers(None).matches(matches.total), told)
     why = "once the sample is known" if matches is None else "not assessable"
     return Fact("Expected matches", _DASH, why if found.done else "in a moment")
+
+
+def _unknown(name: str) -> Tag:
+    press = button("Untick", "untick", name, kind="quiet", aria_label=f"Untick {name}")
+    return tags.li(
+        tags.span(f"The plan has the key {name}, which is no column of this file. "), press
+    )
 
 
 def _warning(one: KeyWarning) -> Tag:

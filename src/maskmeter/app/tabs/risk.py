@@ -9,19 +9,18 @@ from htmltools import TagList, tags
 from msgspec.structs import replace
 from shiny import render, ui
 
-from maskmeter.app.blocks import first, shown, table
+from maskmeter.app.blocks import shown, table
 from maskmeter.app.charts import chart_place, render_chart
 from maskmeter.app.controls import button, number, onward, slider
 from maskmeter.app.desk import Desk
 from maskmeter.app.results import RiskNow
-from maskmeter.app.tabs.tab import Tab, lacking
+from maskmeter.app.tabs.tab import Tab, headline, lacking
 from maskmeter.app.target import connect_target, target_form
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import InputError
 from maskmeter.evidence.check_figures import CheckFigures
 from maskmeter.evidence.drawings import drivers_chart, path_chart
-from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.model_figures import ModelFigures
 from maskmeter.evidence.schema import Figures
 from maskmeter.evidence.sections import reductions, risk_table, sections
@@ -122,7 +121,7 @@ def _show_risk(desk: Desk) -> None:
                 tags.p("The risk of the file is measured before anything is changed."),
                 button("Measure the risk", "measure", kind="main") if not desk.moving() else None,
             )
-        return first(top(as_it_is(found.figures)))
+        return headline(as_it_is(found.figures))
 
     @render.ui
     def risk_target() -> TagList | None:
@@ -131,7 +130,7 @@ def _show_risk(desk: Desk) -> None:
 
     @render.ui
     def risk_next() -> TagList | None:
-        return TagList(onward("Protect the file", "protect")) if _found(desk) else None
+        return TagList(onward("Protect the file", "protect")) if desk.risk() else None
 
 
 def _found(desk: Desk, *, late: bool = False) -> RiskNow | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from pathlib import Path
 
 from htmltools import TagChild, TagList, tags
 from shiny import render, ui
@@ -13,8 +14,10 @@ from maskmeter.app.controls import choice, group, missing, number, onward, radio
 from maskmeter.app.desk import Desk
 from maskmeter.app.results import FileEntry, OpenedFile, SamplingNow
 from maskmeter.app.tabs.tab import Tab, lacking
-from maskmeter.errors import InputError, MaskmeterError
+from maskmeter.app.workbench import Workbench
+from maskmeter.errors import FileError, InputError, MaskmeterError
 from maskmeter.evidence.wording import percent
+from maskmeter.formats.numbers import number_in
 from maskmeter.page import Fact
 from maskmeter.plan.schema import Data
 
@@ -53,7 +56,7 @@ def connect(desk: Desk) -> None:
                 "How was the file sampled?",
                 *(radio(words, "sampled", one, on=one == kind) for one, words in KINDS.items()),
             ),
-            _entry(kind, file, bench.plan.data, bench.files(desk.draft.folder)),
+            _entry(kind, file, bench, _files(bench, desk.draft.folder)),
         )
 
     @render.ui
@@ -68,24 +71,41 @@ def connect(desk: Desk) -> None:
         except MaskmeterError as error:
             return TagList(tags.p(str(error), class_="aside caution"))
 
+    _actions(desk)
+
+
+def _actions(desk: Desk) -> None:
+    bench = desk.bench
+
     def fraction(text: str) -> None:
-        bench.apply(changes.with_fraction(bench.plan, _percent(text)))
+        share = _percent(text)
+        bench.apply(lambda plan: changes.with_fraction(plan, share))
 
     def weights(column: str) -> None:
         if column:
-            bench.apply(changes.with_weights(bench.plan, column))
+            bench.apply(lambda plan: changes.with_weights(plan, column))
+
+    def population(path: str) -> None:
+        bench.apply(lambda plan: changes.with_population(plan, path))
 
     desk.on("sampled", lambda kind: desk.shared.change(sampled=kind))
     desk.on("fraction", fraction)
     desk.on("weights", weights)
-    desk.on("population", lambda path: bench.apply(changes.with_population(bench.plan, path)))
+    desk.on("population", population)
+
+
+def _files(bench: Workbench, folder: str) -> tuple[FileEntry, ...]:
+    try:
+        return bench.files(folder)
+    except FileError:  # it is gone by now
+        return bench.files()
 
 
 def _percent(text: str) -> float:
-    try:
-        return float(text) / 100
-    except ValueError:
-        raise InputError("Give the share of the population in percent, such as 1.") from None
+    share = number_in(text)
+    if share is None or not 0 < share <= 100:
+        raise InputError("Give the share of the population in percent, above 0 and up to 100.")
+    return share / 100
 
 
 def _kind(data: Data) -> str:
@@ -94,18 +114,23 @@ def _kind(data: Data) -> str:
     return "weights" if data.weights is not None else "fraction"
 
 
-def _entry(kind: str, file: OpenedFile, data: Data, entries: tuple[FileEntry, ...]) -> TagChild:
+def _entry(
+    kind: str, file: OpenedFile, bench: Workbench, entries: tuple[FileEntry, ...]
+) -> TagChild:
     """Return what has to be entered for a kind of sampling."""
+    data = bench.plan.data
     if kind == "weights":
         columns = {"": "Choose a column"} | {
-            one.name: one.title for one in file.columns if one.numeric or one.role == "weights"
+            one.name: one.title
+            for one in file.columns
+            if one.name not in data.keys and (one.numeric or one.role == "weights")
         }
         return choice("Column of weights", "weights", columns, chosen=data.weights or "")
     if kind == "population":
         found = {"": "None"} | {one.path: one.name for one in entries if one.kind == "data"}
-        if data.population is not None:
-            found.setdefault(data.population, data.population)
-        chosen = data.population or ""
+        chosen = "" if data.population is None else bench.folder.name(Path(data.population))
+        if chosen:
+            found.setdefault(chosen, chosen)
         note = "Files of the folder that is open on the first tab."
         return TagList(
             choice("File of the population", "population", found, chosen=chosen),

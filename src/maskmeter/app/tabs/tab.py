@@ -7,13 +7,26 @@ from dataclasses import dataclass
 
 from htmltools import TagList, tags
 
-from maskmeter.app.controls import missing
+from maskmeter.app.blocks import first, shown
+from maskmeter.app.controls import button, missing
 from maskmeter.app.desk import Desk
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
+from maskmeter.evidence.first_screen import top
+from maskmeter.evidence.household_blocks import household_blocks
+from maskmeter.evidence.schema import Figures
 
 READING = "Reading the file"
-_WAYS = {"file": "Open a file", "keys": "Choose the keys", "sample": "Say how it was sampled"}
+_WAYS = {
+    "file": "Open a file",
+    "keys": "Choose the keys",
+    "sample": "Say how it was sampled",
+}
+# What takes away the part of a plan that no control can mend.
+_AWAY = {
+    "risk": button("Take the target away", "target-kind"),
+    "protect": button("Take the steps away", "no-steps"),
+}
 
 
 @dataclass(frozen=True)
@@ -46,10 +59,20 @@ def _read(bench: Workbench, work: Work) -> None:
     bench.problem()
 
 
+def headline(figures: Figures, *, heading: str = "") -> TagList:
+    """Return what a reader has to know first of an assessment, households included."""
+    return TagList(first(top(figures), heading=heading), shown(household_blocks(figures)))
+
+
 def lacking(desk: Desk) -> TagList | None:
     """Return what has to be said before the risk can be measured, and the way there; None if nothing."""
     bench = desk.seen()
     if not bench.prepared:
         return TagList(tags.p("The file is read as the plan says.", class_="aside"))
     problem = bench.problem()
-    return None if problem is None else missing(problem.words, _WAYS[problem.tab], problem.tab)
+    if problem is None:
+        return None
+    away = _AWAY.get(problem.tab)
+    if away is not None:
+        return TagList(tags.p(problem.words, class_="aside caution"), tags.p(away))
+    return missing(problem.words, _WAYS[problem.tab], problem.tab)

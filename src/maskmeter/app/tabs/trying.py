@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from htmltools import Tag, TagList, tags
-from shiny import render, req, ui
+from shiny import reactive, render, req, ui
 
 from maskmeter.app.blocks import facts
 from maskmeter.app.charts import chart_place, render_chart
@@ -26,7 +26,7 @@ from maskmeter.app.setting_form import (
     parted,
     setting_form,
 )
-from maskmeter.app.settings import Setting, describe
+from maskmeter.app.settings import Setting
 from maskmeter.app.state import TRYING
 from maskmeter.app.tabs.tab import Tab, lacking
 from maskmeter.app.target import target_form
@@ -79,10 +79,10 @@ def begin(desk: Desk) -> None:
         return
     first = not bench.tried and not bench.pending
 
-    def measure(work: Work) -> None:
+    def measure(work: Work) -> str:
         if first and complete(setting):
             bench.try_setting(setting, label=TRYING)
-        bench.map(work)
+        return bench.measure(work)
 
     if not _measured(bench):
         desk.shared.follow(MAP, measure, once=True)
@@ -108,7 +108,7 @@ def _show_controls(desk: Desk) -> None:
         setting = _setting(desk)
         keys = [one for one in file.columns if one.name in bench.keys]
         recoded = setting.method == "recode" and setting.key
-        named = await to_thread(bench.categories, setting.key[0]) if recoded else ()
+        named = await to_thread(bench.categories, setting.key[0]) if recoded else {}
         return TagList(
             setting_form(setting, keys, named, joined=desk.draft.join, after=bool(bench.plan.step)),
             tags.p(button("Put it on the map", "keep"), class_="buttons"),
@@ -116,9 +116,9 @@ def _show_controls(desk: Desk) -> None:
 
     @render.ui
     def protect_now() -> TagList | None:
-        labels = (TRYING, describe(_setting(desk)))
-        found = {one.label: one for one in desk.seen().tried if one.label in labels}
-        return next((_figures(found[one]) for one in labels if one in found), None)
+        label = desk.draft.resting or TRYING
+        found = [one for one in desk.seen().tried if one.label == label]
+        return _figures(found[0]) if found else None
 
     @render.ui
     def protect_target() -> TagList | None:
@@ -133,20 +133,29 @@ def _show_controls(desk: Desk) -> None:
 
 
 def _show_map(desk: Desk) -> None:
+    @reactive.calc
+    async def known() -> MapFigures | None:
+        """Return the map; the one that is shown stays as long as points have to be measured."""
+        bench = desk.seen_late()
+        if not bench.ready:
+            return None
+        req(_measured(bench), cancel_output=True)
+        return await to_thread(bench.map_figures)
+
     @render.ui
     def protect_note() -> TagList | None:
         return note() if desk.seen().tried else None
 
     @render_chart
     async def protect_map() -> Any:
-        found = await _map(desk)
+        found = await known()
         if found is None:
             return None
         return await to_thread(map_drawing, found, chosen=_chosen(desk))
 
     @render.ui
     async def protect_points() -> TagList | None:
-        found, chosen = await _map(desk), _chosen(desk)
+        found, chosen = await known(), _chosen(desk)
         if found is None:
             return None
         listed = map_table(
@@ -157,15 +166,6 @@ def _show_map(desk: Desk) -> None:
     @render.ui
     def protect_next() -> TagList | None:
         return TagList(onward("Check the release", "check")) if desk.seen().plan.step else None
-
-
-async def _map(desk: Desk) -> MapFigures | None:
-    """Return the map; the one that is shown stays as long as points have to be measured."""
-    bench = desk.seen_late()
-    if not bench.ready:
-        return None
-    req(_measured(bench), cancel_output=True)
-    return await to_thread(bench.map_figures)
 
 
 def _chosen(desk: Desk) -> str:
@@ -184,16 +184,19 @@ def _setting_actions(desk: Desk) -> None:
     bench = desk.bench
 
     def attempt(setting: Setting) -> None:
-        desk.shared.change(setting=setting, join=())
+        desk.shared.change(setting=setting, join=(), resting="")
         if complete(setting):
             desk.shared.follow(TRY, lambda _: bench.try_setting(setting, label=TRYING) and None)
 
     def settle(setting: Setting) -> None:
         desk.shared.change(setting=setting, join=())
         if complete(setting):
-            desk.quick.start(
-                REFINE, lambda work: bench.refine(bench.settle(setting), work) and None
-            )
+            desk.quick.start(REFINE, lambda work: rest(setting, work))
+
+    def rest(setting: Setting, work: Work) -> None:
+        label = bench.settle(setting)
+        desk.shared.change(resting=label)
+        bench.refine(label, work)
 
     def changed(action: str, value: Any) -> None:
         setting = _setting(desk)
@@ -236,7 +239,10 @@ def _map_actions(desk: Desk) -> None:
     bench = desk.bench
 
     def choose(label: str) -> str:
-        chosen = bench.settle(_setting(desk)) if label == TRYING else label
+        chosen = label
+        if label == TRYING:
+            chosen = bench.settle(_setting(desk))
+            desk.shared.change(resting=chosen)
         bench.choose(chosen)
         return f"The plan now has {chosen}."
 
@@ -254,7 +260,7 @@ def _map_actions(desk: Desk) -> None:
 def _figures(one: Tried) -> TagList:
     """Return the figures of the setting that is being tried."""
     say, point = Numbers(None), one.point
-    drawn = f"mean of {point.replications} draws" if one.refined else "one draw"
+    drawn = f"± {point.loss_sd:.1f} over {point.replications} draws" if one.refined else ""
     listed = [
         Fact("Matches, informed", say.matches(point.informed), percent(point.informed_share)),
         Fact("by exact matching", say.matches(point.risk), percent(point.share)),
