@@ -26,6 +26,11 @@ USED = (
 KEY = "Open the page with the link that maskmeter app printed when it started."
 
 
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return token_urlsafe(32)
+
+
 class Guard:
     """An ASGI application that lets one browser through to another application.
 
@@ -34,15 +39,14 @@ class Guard:
     answer has headers that forbid scripts, frames and requests from elsewhere.
     """
 
-    def __init__(self, inner: Asgi, *, port: int, policy: str) -> None:
+    def __init__(self, inner: Asgi, *, port: int, token: str, policy: str) -> None:
         self._inner = inner
         self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
         self._origins = frozenset(f"http://{host}" for host in self._hosts)
         self._cookie = f"maskmeter-{port}"
-        self._key = token_urlsafe(32)
-        self._token: str | None = token_urlsafe(32)
+        self._key = new_token()
+        self._token: str | None = token
         self._headers = _headers(policy)
-        self.address = f"http://127.0.0.1:{port}/?token={self._token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request or a connection on, or refuse it."""

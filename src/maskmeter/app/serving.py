@@ -1,4 +1,8 @@
-"""The server of the page: on this machine only, for one browser, until somebody stops it."""
+"""The server of the page: on this machine only, for one browser, until somebody stops it.
+
+Its address is told before the libraries behind the page are loaded: the browser starts meanwhile,
+and waits at the socket, which listens already.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +12,24 @@ import webbrowser
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from threading import Timer
-from typing import Any
+from threading import Event, Timer
+from typing import TYPE_CHECKING, Any
 
-import uvicorn
-
-from maskmeter.app.assets import with_assets
-from maskmeter.app.desk import Shared
-from maskmeter.app.guard import Guard
-from maskmeter.app.page import application
-from maskmeter.app.policy import policy_of
-from maskmeter.app.work import Work
-from maskmeter.app.workbench import Workbench
+from maskmeter.app.guard import Guard, new_token
 from maskmeter.errors import FileError, InputError, MaskmeterWarning
+
+if TYPE_CHECKING:
+    from maskmeter.app.desk import Shared
+    from maskmeter.app.work import Work
+    from maskmeter.app.workbench import Workbench
 
 LOOPBACK = "127.0.0.1"
 _LARGEST = 1_000_000  # bytes of a message: controls send little
+_WAITING = 100  # connections, before the page answers
 
 
 class PageServer:
-    """A page and the server that it has on this machine.
+    """A page and the server that it has on this machine; it listens from the beginning.
 
     Parameters
     ----------
@@ -42,38 +44,84 @@ class PageServer:
     def __init__(self, root: Path, *, file: Path | None = None, port: int = 0) -> None:
         if file is not None and not file.exists():
             raise FileError(f"There is no file {str(file)!r}.")
-        self.bench = Workbench(root, allowed=file)
-        self._shared = Shared(self.bench)
+        self._root, self._file = root, file
         self._listening = _listening(port)
-        app = application(self._shared)
-        port = self._listening.getsockname()[1]
-        self._guard = Guard(with_assets(app), port=port, policy=policy_of(app.ui["html"]))  # type: ignore[index]
-        self._server = _TellingServer(_settings(self._guard))
-        if file is not None:
-            self._shared.jobs.start("Opening the file", partial(_open, self.bench, file))
+        self._port, self._token = self._listening.getsockname()[1], new_token()
+        self._ended = Event()
+
+    @property
+    def address(self) -> str:
+        """The address that opens the page, once."""
+        return f"http://{LOOPBACK}:{self._port}/?token={self._token}"
 
     def run(self, tell: Callable[[str], object]) -> None:
-        """Serve the page until it is interrupted or stopped; `tell` is given its address."""
-        self._server.tell = partial(tell, self._guard.address)
+        """Tell the address, and serve the page until it is interrupted or stopped."""
+        tell(self.address)
+        shared = None
         try:
+            shared = self._shared()
             # Not with `without_warnings`, which other threads would wait for.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MaskmeterWarning)  # results say it
-                self._server.run([self._listening])
+                self._serve(shared)
         finally:
-            self._shared.end()
-            self.bench.close()
+            if shared is not None:
+                shared.end()
+                shared.bench.close()
             self._listening.close()
+
+    def _shared(self) -> Shared:
+        from maskmeter.app.desk import Shared
+        from maskmeter.app.workbench import Workbench
+
+        shared = Shared(Workbench(self._root, allowed=self._file))
+        if self._file is not None:
+            shared.jobs.start("Opening the file", partial(_open, shared.bench, self._file))
+        return shared
+
+    def _serve(self, shared: Shared) -> None:
+        from maskmeter.app.assets import with_assets
+        from maskmeter.app.page import application
+        from maskmeter.app.policy import policy_of
+
+        app = application(shared)
+        policy = policy_of(app.ui["html"])  # type: ignore[index]
+        guard = Guard(with_assets(app), port=self._port, token=self._token, policy=policy)
+        self._uvicorn(guard).run([self._listening])
+
+    def _uvicorn(self, app: Any) -> Any:
+        """Return the web server, which ends when the page is stopped."""
+        import uvicorn
+
+        ended = self._ended
+
+        class EndingServer(uvicorn.Server):
+            async def on_tick(self, counter: int) -> bool:
+                return await super().on_tick(counter) or ended.is_set()
+
+        return EndingServer(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                ws_max_size=_LARGEST,
+                timeout_graceful_shutdown=1,
+                lifespan="on",
+            )
+        )
 
     def stop(self) -> None:
         """End the server, from another thread."""
-        self._server.should_exit = True
+        self._ended.set()
 
 
 def serve(
     file: Path | None, *, port: int = 0, browse: bool = True, tell: Callable[[str], object] = print
 ) -> None:
-    """Serve the page until it is interrupted; `tell` is given its address once it answers."""
+    """Serve the page until it is interrupted; `tell` is given its address."""
     page = PageServer(Path.cwd(), file=file, port=port)
 
     def told(address: str) -> None:
@@ -90,36 +138,13 @@ def _open(bench: Workbench, file: Path, work: Work) -> str:
     return f"Opened {bench.open(str(file.resolve()), work).name}."
 
 
-class _TellingServer(uvicorn.Server):
-    """A server that tells when it listens."""
-
-    tell: Callable[[], object]
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.tell()
-
-
-def _settings(app: Any) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        ws_max_size=_LARGEST,
-        timeout_graceful_shutdown=1,
-        lifespan="on",
-    )
-
-
 def _listening(port: int) -> socket.socket:
     """Return a socket on the loopback interface; port 0 takes a free one."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((LOOPBACK, port))
+        found.listen(_WAITING)
     except OSError:
         found.close()
         raise InputError(

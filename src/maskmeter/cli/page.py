@@ -29,10 +29,10 @@ def app(*, file: Path | None, port: int, no_browser: bool) -> None:
       maskmeter app survey.sav
       maskmeter app survey.sav --port 8123 --no-browser
     """  # noqa: D301 - click reads \b as "keep these lines"
-    from maskmeter.optional import need
-
-    need("shiny", extra="app")
     from maskmeter.app.serving import serve
+    from maskmeter.optional import check_installed
+
+    check_installed("shiny", extra="app")  # it is loaded when the address is told
 
     def tell(address: str) -> None:
         click.echo(f"The page is at {address}")
