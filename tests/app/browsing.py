@@ -43,7 +43,7 @@ class Visit:
     """A page in a browser, its errors, and what it asked for."""
 
     page: Page
-    seconds: float = 0.0  # until its first page was there
+    seconds: float = 0.0  # from the start of the command until its first page was there
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
@@ -133,10 +133,9 @@ def visit(served, *, width=1280, scheme="light"):
         page.on("console", lambda said: said.type in BAD and found.errors.append(said.text))
         page.on("request", lambda asked: found.requests.append(asked.url))
         page.on("websocket", lambda opened: found.requests.append(opened.url))
-        began = time.monotonic()
         page.goto(served.address)
         page.wait_for_selector("#file_list table, #file_list p", timeout=LONG)
-        found.seconds = time.monotonic() - began
+        found.seconds = time.monotonic() - served.began
         yield found
 
 

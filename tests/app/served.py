@@ -29,7 +29,7 @@ class Served:
 
     process: subprocess.Popen | None
     address: str
-    seconds: float  # from the start to the address
+    began: float  # when it was started
     cookie: str = field(default="")
 
     @property
@@ -90,7 +90,7 @@ def served_here(folder, file=None):
     thread = Thread(target=page.run, args=[told.put])
     thread.start()
     try:
-        yield Served(None, told.get(timeout=LONGEST), time.monotonic() - began)
+        yield Served(None, told.get(timeout=LONGEST), began)
     finally:
         page.stop()
         thread.join(LONGEST)
@@ -112,7 +112,7 @@ def served(folder, *arguments, env=None):
     try:
         line = process.stdout.readline()
         assert "http://127.0.0.1:" in line, process.stderr.read()
-        yield Served(process, line.split()[-1], time.monotonic() - began)
+        yield Served(process, line.split()[-1], began)
     finally:
         stopped(process)
 

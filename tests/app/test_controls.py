@@ -20,6 +20,7 @@ ALL = [
     "history",
     "file_open",
     "file_list",
+    "file_written",
     "key_columns",
     "key_counts",
     "key_warnings",
@@ -162,6 +163,25 @@ def test_a_file_that_is_opened_again_is_read_again(talk):
     talk.wait("sample_now", "not known yet")
     talk.do("fraction", "1")
     talk.wait("sample_now", "a fraction of")
+
+
+def test_a_text_file_is_read_as_the_reader_says(folder):
+    text = "region;sex;wgt\n" + "Süd;f;12,5\nNord;m;7,5\n" * 30
+    (folder / "latin.csv").write_bytes(text.encode("latin-1"))
+    with opened(folder) as talk:
+        talk.wait("file_list", "latin.csv")
+        talk.do("open", "latin.csv")
+        talk.wait("status", "encoding")
+        for name, value in (("encoding", "latin-1"), ("delimiter", ";"), ("decimal", ",")):
+            talk.do(name, value)
+        talk.do("open", "latin.csv")
+        talk.wait("about", "60 records")
+        talk.tab("sample")
+        talk.do("key", {"name": "sex", "on": True})
+        talk.do("weights", "wgt")
+        talk.wait("sample_now", "weights that sum to 600")
+        talk.do("encoding", "klingon")
+        talk.wait("status", "encoding")
 
 
 def test_an_impossible_target_is_refused_and_the_page_goes_on(talk, folder):

@@ -17,6 +17,7 @@ from maskmeter.app.settings import Setting
 from maskmeter.app.work import Stage, Work
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import MaskmeterError
+from maskmeter.formats.csv_dialect import Dialect
 
 Handler: TypeAlias = Callable[[Any], object]
 Running: TypeAlias = "tuple[str, Stage] | None"
@@ -32,6 +33,9 @@ class Draft:
     """What controls are set to that is no part of the plan: the page comes back to it after a reload."""
 
     folder: str = ""
+    written: Dialect = field(
+        default_factory=Dialect
+    )  # how text files are, if that is not found out
     sampled: str = ""  # the kind of sampling that is being entered
     setting: Setting = field(default_factory=lambda: Setting("swap"))
     resting: str = ""  # the label that the setting has on the map; none while a slider moves
@@ -62,7 +66,8 @@ class Shared:
 
     def clear(self) -> None:
         """Set the controls back, as for another file; the folder stays open."""
-        self.change(**{**vars(Draft()), "folder": self.draft.folder})
+        kept = {"folder": self.draft.folder, "written": self.draft.written}
+        self.change(**{**vars(Draft()), **kept})
 
     def once(self, name: str, task: Callable[[Work], object]) -> None:
         """Start work, unless it was started in this state already or another piece of it runs."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from maskmeter.app.results import FileColumn, OpenedFile
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.plan import Plan
 from maskmeter.plan.column_guesses import ColumnGuess
 from maskmeter.plan.reading import parse_plan
@@ -18,6 +19,7 @@ from maskmeter.studies.census import PAPER_SIZE, bernoulli_sample, synthetic_cen
 from maskmeter.studies.demo import FRACTION, SURVEY
 from maskmeter.studies.demo import plan_text as demo_plan
 
+_FOUND_OUT = Dialect()
 _SEED = 2010  # of the example, whose people are invented
 
 
@@ -28,13 +30,15 @@ class Opened(NamedTuple):
     plan: Plan
 
 
-def opened_file(path: Path, name: str) -> Opened:
-    """Return a file with the proposal of a starter plan; no step is proposed yet."""
-    found = starter(path, with_step=False)
+def opened_file(path: Path, name: str, written: Dialect = _FOUND_OUT) -> Opened:
+    """Return a file with the proposal of a starter plan; no step is proposed yet.
+
+    `written` says how a text file is, where that cannot be found out.
+    """
+    found = starter(path, encoding=written.encoding, delimiter=written.delimiter, with_step=False)
     plan = parse_plan(starter_text(found), path.with_suffix(".toml")).plan
-    plan = msgspec.structs.replace(
-        plan, data=msgspec.structs.replace(plan.data, missing="category")
-    )
+    data = msgspec.structs.replace(plan.data, missing="category", decimal=written.decimal)
+    plan = msgspec.structs.replace(plan, data=data)
     columns = tuple(map(_column, found.found.columns))
     return Opened(OpenedFile(name, path.name, found.records, columns), plan)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +19,7 @@ from maskmeter.app.changes import (
     with_target,
     without_steps,
 )
+from maskmeter.app.command_lines import shown_command
 from maskmeter.app.counting import EncodedColumns
 from maskmeter.app.folder import StartFolder
 from maskmeter.app.history import History
@@ -31,6 +30,7 @@ from maskmeter.app.tries import Attempt, Tries
 from maskmeter.checks import Progress
 from maskmeter.errors import FileError, InputError, MaskmeterError
 from maskmeter.files import whole
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.plan import Plan, plan_text, read_plan
 from maskmeter.plan.file_keys import file_keys
@@ -49,16 +49,6 @@ TRYING = "this setting"  # the point of a slider that moves: it gets a label whe
 
 def silent(_stage: str, _done: int, _of: int) -> None:
     """Tell nobody."""
-
-
-def shown_command(words: Sequence[str]) -> str:
-    """Return a command as it is typed on this system, every odd character quoted.
-
-    >>> shown_command(["maskmeter", "assess", "my survey.sav"]) in (
-    ...     "maskmeter assess 'my survey.sav'", 'maskmeter assess "my survey.sav"')
-    True
-    """
-    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
 class Problem(NamedTuple):
@@ -308,11 +298,16 @@ class BenchState:
         """Return what lies in a folder and can be opened: folders first, then files and plans."""
         return self.folder.listing(folder)
 
-    def open(self, path: str, progress: Progress | None = None) -> OpenedFile:
-        """Open a file; the plan starts anew from the proposal of `plan init`."""
+    def open(
+        self, path: str, progress: Progress | None = None, *, written: Dialect | None = None
+    ) -> OpenedFile:
+        """Open a file; the plan starts anew from the proposal of `plan init`.
+
+        `written` says how a text file is, where that cannot be found out.
+        """
         where, told = self.folder.readable(path), progress or silent
         told("Reading the file", 0, 0)
-        found = opened_file(where, self.folder.name(where))
+        found = opened_file(where, self.folder.name(where), written or Dialect())
         told("Reading the file", 0, 0)  # who stopped it meanwhile keeps what was open
         return self._take(found, where)
 

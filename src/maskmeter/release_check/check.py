@@ -183,10 +183,12 @@ def check_release(
     if household is not None and household not in names:
         raise ColumnNotFoundError(household, tuple(sorted(names)), named=True, listed=True)
     found: list[ReleaseFinding] = []
+    told: Progress = progress or (lambda *_: None)
     for number, key in enumerate(release.altered_keys):
-        if progress is not None:
-            progress(f"Checking the release: {key}", number, len(release.altered_keys))
-        found += _given_away(release, key, columns, household)
+        told(f"Checking the release: {key}", number, len(release.altered_keys))
+        for one in _given_away(release, key, columns, household):
+            found.append(one)
+            told(f"Checking the release: {key}", number, len(release.altered_keys))
     found += _from_earlier(release, frame, earlier)
     found += identifying_columns(columns, release)
     found += unread_columns(frame, columns)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from htmltools import Tag, TagList, tags
 from shiny import render, ui
 
 from maskmeter.app.blocks import facts
-from maskmeter.app.controls import button, onward
+from maskmeter.app.controls import button, choice, entry, onward
 from maskmeter.app.desk import Desk
 from maskmeter.app.results import FileEntry, OpenedFile
 from maskmeter.app.tabs.tab import Tab
 from maskmeter.app.work import Work
 from maskmeter.errors import FileError
+from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.page import Fact
 
 _NOTHING = (
@@ -29,6 +32,7 @@ def panel() -> TagList:
         ui.output_ui("file_open"),
         tags.h3("Open a file"),
         ui.output_ui("file_list"),
+        ui.output_ui("file_written"),
         tags.h3("Or look around first"),
         tags.p(
             "The built-in example is a survey of 14,662 invented people.",
@@ -54,6 +58,11 @@ def connect(desk: Desk) -> None:
         except FileError:  # it is gone by now
             return _listed(bench.folder.root, "", bench.files())
 
+    @render.ui
+    def file_written() -> TagList:
+        desk.seen()
+        return TagList(_written(desk.draft.written))
+
     def open_file(path: str) -> None:
         desk.jobs.start("Opening the file", lambda work: _open(desk, path, work))
 
@@ -69,6 +78,8 @@ def connect(desk: Desk) -> None:
         desk.bench.files(path)  # it refuses what is no folder here
         desk.shared.change(folder=path)
 
+    for name in ("encoding", "delimiter", "decimal"):
+        desk.on(name, partial(_say_how, desk, name))
     desk.on("folder", look_inside)
     desk.on("open", open_file)
     desk.on("example", open_example)
@@ -76,7 +87,7 @@ def connect(desk: Desk) -> None:
 
 
 def _open(desk: Desk, path: str, work: Work) -> str:
-    name = desk.bench.open(path, work).name
+    name = desk.bench.open(path, work, written=desk.draft.written).name
     desk.shared.clear()
     return f"Opened {name}."
 
@@ -85,6 +96,28 @@ def _open_example(desk: Desk, work: Work) -> str:
     name = desk.bench.open_example(work).name
     desk.shared.clear()
     return f"Opened {name}."
+
+
+def _say_how(desk: Desk, name: str, value: str) -> None:
+    desk.shared.change(written=replace(desk.draft.written, **{name: value or None}))
+
+
+def _written(how: Dialect) -> Tag:
+    """Return the controls of how a text file is written."""
+    said = any((how.encoding, how.delimiter, how.decimal))
+    return tags.details(
+        tags.summary("If a text file is not read rightly"),
+        tags.p("Say how it is written, and open it again.", class_="under"),
+        entry("Encoding", "encoding", how.encoding or "", note="Such as cp1252 or latin-1."),
+        entry("Mark between columns", "delimiter", how.delimiter or "", note="Such as ;"),
+        choice(
+            "Decimal mark",
+            "decimal",
+            {"": "found out", ".": ".", ",": ","},
+            chosen=how.decimal or "",
+        ),
+        {"open": "open"} if said else {},
+    )
 
 
 def _opened(file: OpenedFile) -> TagList:
