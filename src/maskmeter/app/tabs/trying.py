@@ -272,7 +272,12 @@ def _figures(one: Tried) -> TagList:
         tone = "good" if one.verdict == "met" else "bad"
         marked = tags.p(f"Target {one.verdict}", class_=f"verdict {tone}")
     said = (tags.p(words, class_="aside caution") for words in one.cautions)
-    return TagList(marked, facts(listed), *said)
+    return TagList(
+        tags.h3(one.label.capitalize() if one.label == TRYING else one.label),
+        marked,
+        facts(listed),
+        *said,
+    )
 
 
 def _points(
