@@ -8,6 +8,7 @@ from shiny import App, Inputs, Outputs, Session, reactive, render, ui
 from maskmeter.app import changes, controls
 from maskmeter.app.desk import Desk, Shared
 from maskmeter.app.tabs import TABS, Tab
+from maskmeter.app.tabs.tab import read
 from maskmeter.app.work import Stage
 from maskmeter.plurals import counted
 
@@ -144,6 +145,7 @@ def _frame(desk: Desk) -> None:
 
     desk.on("undo", lambda _: _moved(desk, back=True))
     desk.on("redo", lambda _: _moved(desk, back=False))
+    desk.on("read", lambda _: read(desk))
     desk.on("no-steps", lambda _: desk.bench.apply(changes.without_steps))
     desk.on("stop", lambda _: desk.shared.stop())
 

@@ -82,6 +82,7 @@ class BenchState:
         self._history = History()
         self._tries = Tries()
         self._open: Open | None = None
+        self._opens = 0  # files so far
         self._example: TemporaryDirectory[str] | None = None
         self._packs: dict[Hashable, str] = {}  # folders of saved packs, by what was saved
         self.version = 0
@@ -226,7 +227,7 @@ class BenchState:
         """What all that is shown depends on: the file that is open, its state, and the plan."""
         held = self._open
         reading = b"" if held is None else held.readings.reading(self.plan)
-        return id(held), reading, msgspec.json.encode(self.plan)
+        return self._opens, reading, msgspec.json.encode(self.plan)
 
     def _lacks(self) -> Problem | None:
         """Return what the plan does not say."""
@@ -335,6 +336,7 @@ class BenchState:
         readings = Readings(path, seed=self._seed, records=opened.file.records)
         with self._lock:
             given = self.plan if self._open is None else Plan()  # a plan may be opened first
+            self._opens += 1
             self._open = Open(
                 opened.file, path, readings, EncodedColumns(path), Recent(16), Recent(16)
             )

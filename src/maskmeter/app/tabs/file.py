@@ -133,8 +133,11 @@ def _opened(file: OpenedFile) -> TagList:
 def _listed(root: Path, folder: str, entries: tuple[FileEntry, ...]) -> TagList:
     """Return a folder: where it is, and what can be opened there."""
     rows = [_row(one) for one in entries]
-    last = tags.th(tags.span("what to do", class_="unseen"), scope="col")
-    head = tags.tr(*(tags.th(one, scope="col") for one in ("name", "kind", "size")), last)
+    head = tags.tr(
+        tags.th("name", scope="col"),
+        tags.th("kind", scope="col"),
+        tags.th("size", scope="col", class_="figure"),
+    )
     drawn = tags.table(
         tags.caption("Files that can be opened", class_="unseen"),
         tags.thead(head),
@@ -148,15 +151,20 @@ def _listed(root: Path, folder: str, entries: tuple[FileEntry, ...]) -> TagList:
 
 
 def _row(one: FileEntry) -> Tag:
-    action = {"folder": ("Look inside", "folder"), "plan": ("Open the plan", "open-plan")}
-    words, do = action.get(one.kind, ("Open", "open"))
+    """Return a line of the list; its name is the button that opens it."""
+    words, do = {
+        "folder": ("Look inside", "folder"),
+        "plan": ("Open the plan", "open-plan"),
+    }.get(one.kind, ("Open", "open"))
     named = f"{one.name}/" if one.kind == "folder" else one.name
-    kind = {"folder": "folder", "plan": "plan"}.get(one.kind, one.format)
+    kind = one.format if one.kind == "data" else one.kind
     return tags.tr(
-        tags.th(named, scope="row"),
+        tags.th(
+            button(named, do, one.path, kind="crumb", aria_label=f"{words}: {one.name}"),
+            scope="row",
+        ),
         tags.td(kind),
         tags.td("" if one.kind == "folder" else size(one.size), class_="figure"),
-        tags.td(button(words, do, one.path, kind="quiet", aria_label=f"{words}: {one.name}")),
     )
 
 

@@ -49,9 +49,14 @@ class Tab:
         """Start the work that the tab needs: reading the file comes first."""
         bench = desk.bench
         if self.reads and not bench.prepared:
-            desk.shared.follow(READING, lambda work: _read(bench, work), once=True)
+            read(desk, once=True)
         if self.begin is not None:
             self.begin(desk)
+
+
+def read(desk: Desk, *, once: bool = False) -> None:
+    """Read the file as the plan says, in the background."""
+    desk.shared.follow(READING, lambda work: _read(desk.bench, work), once=once)
 
 
 def _read(bench: Workbench, work: Work) -> None:
@@ -68,7 +73,8 @@ def lacking(desk: Desk) -> TagList | None:
     """Return what has to be said before the risk can be measured, and the way there; None if nothing."""
     bench = desk.seen()
     if not bench.prepared:
-        return TagList(tags.p("The file is read as the plan says.", class_="aside"))
+        again = None if desk.quick.running else tags.p(button("Read it", "read", kind="main"))
+        return TagList(tags.p("The file is read as the plan says.", class_="aside"), again)
     problem = bench.problem()
     if problem is None:
         return None

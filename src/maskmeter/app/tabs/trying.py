@@ -74,18 +74,20 @@ def connect(desk: Desk) -> None:
 
 def begin(desk: Desk) -> None:
     """Put a first point on the map, or measure those again whose keys or sample have changed."""
-    bench, setting = desk.bench, _setting(desk)
-    if not bench.ready:
-        return
-    first = not bench.tried and not bench.pending
+    if desk.bench.ready and not _measured(desk.bench):
+        _measure(desk, once=True)
 
-    def measure(work: Work) -> str:
-        if first and complete(setting):
+
+def _measure(desk: Desk, *, once: bool = False) -> None:
+    bench, setting = desk.bench, _setting(desk)
+    first = not bench.tried and not bench.pending and complete(setting)
+
+    def task(work: Work) -> str:
+        if first:
             bench.try_setting(setting, label=TRYING)
         return bench.measure(work)
 
-    if not _measured(bench):
-        desk.shared.follow(MAP, measure, once=True)
+    desk.shared.follow(MAP, task, once=once)
 
 
 def _measured(bench: Workbench) -> bool:
@@ -144,7 +146,10 @@ def _show_map(desk: Desk) -> None:
 
     @render.ui
     def protect_note() -> TagList | None:
-        return note() if desk.seen().tried else None
+        bench = desk.seen()
+        if bench.pending and not desk.quick.running:  # somebody stopped it
+            return TagList(tags.p(button("Measure the points", "measure-points", kind="main")))
+        return note() if bench.tried else None
 
     @render_chart
     async def protect_map() -> Any:
@@ -254,6 +259,7 @@ def _map_actions(desk: Desk) -> None:
 
     desk.on("choose", choose)
     desk.on("forget", bench.forget)
+    desk.on("measure-points", lambda _: _measure(desk))
     desk.on("find", find)
 
 
