@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import chdir
 
+import msgspec
 import pytest
 
 import maskmeter as mm
@@ -118,16 +119,31 @@ def test_points_are_measured_again_when_the_sampling_changes(root):
     assert bench.map()["one"] == before
 
 
-def test_find_meets_the_target_and_its_steps_can_be_chosen(root):
+def test_what_is_found_meets_the_target_and_becomes_the_release(root):
     bench = opened(root)
-    target = TargetPlan(max_share=0.12)
-    found = bench.find(target, Work())
-    bench.apply(lambda plan: changes.with_target(plan, target))
-    bench.choose(found.label)
+    found = bench.find(TargetPlan(max_share=0.12), Work())
 
     assert found.met
     assert bench.assess().figures.mark == "met"
-    assert found.label in [one.label for one in bench.tried]
+    assert bench.chosen == found.label
+    assert "on the map already" not in found.summary
+    assert bench.assess().figures.mean_loss == pytest.approx(found.point.loss)
+
+
+def test_the_search_takes_no_name_of_a_point_and_chooses_the_least_loss_of_all(root):
+    bench = opened(root)
+    target = TargetPlan(max_share=0.12)
+    (step,) = bench.find(target).steps
+    gentle = msgspec.structs.replace(step, rarer_than=step.rarer_than * 3, share=0.05)
+    other = opened(root)
+    kept = other.try_steps((gentle,), label=bench.chosen)  # a name that the search gives as well
+    found = other.find(target)
+
+    points = {one.label: one for one in other.tried}
+    meeting = [one for one in points.values() if one.meets]
+    assert points[kept.label].point == kept.point
+    assert found.label != kept.label
+    assert found.point.loss == min(one.point.loss for one in meeting)
 
 
 def test_keys_that_tell_apart_and_their_warnings(root):

@@ -183,11 +183,14 @@ class Workbench(KeyBench):
         before = {one.label for one in self.tried}
         plan = with_target(msgspec.structs.replace(self._base(), family=self.plan.family), target)
         found = search_task(readings.task(plan), seed=readings.seed, progress=progress or silent)
+        own = found.label  # or what it is called on the map, where other steps have that name
         layers = [one.label for one in found.layers if one.label is not None]
         for label in dict.fromkeys((*found.nearest, *layers, found.label)):
             steps = _entries(found.candidates[label])
             if steps and self._begun() == begun:
-                self.try_steps(steps, label=label)
+                free = self._tries.free_label(label, steps)
+                self.try_steps(steps, label=free)
+                own = free if label == found.label else own
         with self._lock:
             if self._begun() != begun:
                 raise InputError(
@@ -199,11 +202,11 @@ class Workbench(KeyBench):
             held = (one for one in tried.values() if one.meets and one.label in before)
             best = min(held, key=_costs, default=None)
             if found.met and (best is None or found.loss <= best.point.loss):
-                best = tried.get(found.label)
-            label = found.label if best is None else best.label
+                best = tried.get(own)
+            label = own if best is None else best.label
             self.choose(label)
-        words = found.summary() if best is None else _said(found, best)
-        point = found.tried[label] if best is None else best.point
+        words = found.summary() if best is None else _said(found, best, own=label == own)
+        point = found.tried[found.label] if best is None else best.point
         return FoundSteps(label, tuple(self.plan.step), point, best is not None, words)
 
     def choose(self, label: str) -> Plan:
@@ -352,10 +355,10 @@ def _costs(one: Tried) -> tuple[float, float]:
     return one.point.loss, one.point.changed
 
 
-def _said(found: FoundRelease, best: Tried) -> str:
-    """Return in words what was found, and whether the search or somebody before found it."""
+def _said(found: FoundRelease, best: Tried, *, own: bool) -> str:
+    """Return in words what was found, and whether the search found it on its `own` or somebody before."""
     words = f"{best.label} meets the target of {found.target}"
-    if best.label == found.label:
+    if own:
         return f"{words}. {found.reason}".strip()
     if not found.met:
         return f"{words}; the search itself found none."
