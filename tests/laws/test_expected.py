@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import nbinom, poisson
 
@@ -148,6 +148,12 @@ def test_a_cell_that_keeps_none_of_its_own_has_informed_risk_only():
 
 
 @given(matrices, counts, means, fractions)
+@example(  # moments of what is left that rounding has cut
+    P=np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.75, 0.25]]),
+    f=np.zeros(3, dtype=int),
+    lam=np.array([0.01, 0.01, 0.5]),
+    pi=np.array([0.01, 0.01, 0.8]),
+)
 def test_gathered_sources_bound_the_informed_risk(P, f, lam, pi):
     """One source is listed, the others are gathered in two points: exact for Poisson cells."""
     here = sources(0.5 * P + 0.5 * np.eye(3), f, lam, pi)

@@ -220,11 +220,9 @@ def assessment_of(
             )
         )
     several = release.protected and len(release.original.space.names) > 1
-    told("Measuring the loss", 0, 0)
     losses = _tables(release, few, loss, told) if release.protected else ()
     told("Measuring the loss of all pairs of keys", 0, 0)
     pairs = information_loss(few) if several else None
-    told("Checking the release", 0, 0)
     return Assessment(
         release,
         tuple(found),

@@ -120,9 +120,11 @@ def _two_points(s1: Array, s2: Array, s3: Array, s4: Array, *, most: Array) -> t
     safe = np.where(flat, 1, det)
     linear, constant = (s2 * s3 - s1 * s4) / safe, (s2 * s4 - s3**2) / safe
     root = np.sqrt(np.maximum(linear**2 / 4 - constant, 0))
+    # A root below 0 comes from rounding, and units at a point near 0 would be without number.
+    flat |= -linear / 2 - root <= 0
     mean = np.divide(s2, s1, out=np.zeros_like(s1), where=s1 > 0)
-    low = np.where(flat, mean, np.maximum(-linear / 2 - root, 1e-300))
-    high = np.where(flat, mean, np.maximum(-linear / 2 + root, 1e-300))
+    low = np.where(flat, mean, -linear / 2 - root)
+    high = np.where(flat, mean, -linear / 2 + root)
     low, high = np.minimum(low, most), np.minimum(high, most)
     upper = np.divide(s2 - low * s1, high - low, out=np.zeros_like(s1), where=high > low)
     upper = np.clip(upper, 0, s1)

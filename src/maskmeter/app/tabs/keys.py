@@ -111,12 +111,15 @@ def _actions(desk: Desk) -> None:
     desk.on("untick", untick)
     desk.on("proposed", proposed)
     desk.on("bands", banded)
-    for action, change in (
-        ("no-bands", lambda plan, name: changes.with_bands(plan, name, ())),
-        ("drop", changes.without_column),
-        ("codes", changes.as_codes),
-    ):
+    for action, change in _CHANGES.items():
         desk.on(action, partial(_applied, bench, change))
+
+
+_CHANGES: dict[str, Callable[[Plan, str], Plan]] = {
+    "no-bands": lambda plan, name: changes.with_bands(plan, name, ()),
+    "drop": changes.without_column,
+    "codes": changes.as_codes,
+}
 
 
 def _applied(bench: Workbench, change: Callable[[Plan, str], Plan], name: str) -> None:
