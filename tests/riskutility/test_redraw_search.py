@@ -268,6 +268,26 @@ def test_a_table_of_a_key_and_what_travels_with_it_is_not_measured(world):
     assert assessed.loss > 1
 
 
+def test_a_key_that_cannot_be_redrawn_for_some_leaves_the_search_to_others():
+    """All share the other key of ethnic group with as many people: no bound tells who is rare."""
+    groups = ["a"] * 250 + ["b"] * 125 + list("cdefghi") * 3 + list("jklm")
+    people = pl.DataFrame({"eth": groups, "lad": ["n", "e", "s", "w"] * 100})
+    sample = mm.read(people, keys=["eth", "lad"], fraction=0.01)
+    first, second = keys_to_redraw(sample, {"all": View.of(sample)})
+    assert (first.keys, first.bounds, second.keys) == (("eth",), [], ("lad",))
+    assert second.bounds
+    with without_warnings():
+        found = mm.find_release(sample, target=mm.Target(max_total=0.001), rng=1)
+        loose = mm.Target(max_total=0.2, by="estimate")
+        met = mm.find_release(sample, target=loose, rng=1)
+
+    assert any(label.startswith("redraw lad < ") for label in found.to_frame()["label"])
+    assert not found.met
+    assert "another key" not in found.reason  # it was not tried for everybody
+    assert met.met
+    assert "No redraw of another key would meet the target." in met.reason
+
+
 def test_a_file_with_one_key_has_nothing_to_redraw(world):
     sample, _ = world
     alone = mm.read(sample.to_frame(), keys=["age", "lad"], fraction=0.02).project(["age"])

@@ -114,14 +114,17 @@ def keys_to_redraw(
 def pair_to_redraw(
     first: RedrawnKeys, views: Mapping[str, View], progress: Progress = lambda *_: None
 ) -> RedrawnKeys | None:
-    """Return the pair of a key and one more with the largest fall; None if there is no third key."""
+    """Return the pair of a key and one more with the largest fall; None if there is no third key.
+
+    Pairs for which no bound tells rare records from common ones are left out.
+    """
     names = _known(first.sample, views)
     if len(names) < 3:
         return None
     others = [name for name in names if name not in first.keys]
     pairs = (tuple(n for n in names if n in (*first.keys, name)) for name in others)
     ranked = _ranked(first.sample, views, _announced(pairs, progress), first=first.keys[0])
-    return ranked[0]
+    return next((one for one in ranked if one.bounds), None)
 
 
 def _known(sample: Microdata, views: Mapping[str, View]) -> tuple[str, ...]:
@@ -176,23 +179,33 @@ def least_matches(view: View, keys: tuple[str, ...]) -> float:
 
 
 def told(
-    redrawn: RedrawnKeys, release: Release, *, before: float, others: Sequence[str] = ()
+    redrawn: RedrawnKeys,
+    release: Release,
+    *,
+    before: float,
+    others: Sequence[str] = (),
+    met: bool = True,
 ) -> str:
     """Return why this redraw was chosen; `before` are the matches before it.
 
-    `others` are the single keys that were searched too.
+    `others` are the single keys that were searched too. Where the target is not `met`, nothing is
+    said of them: they were not all tried.
     """
     (rare,) = release.rare
     keys = " and ".join(redrawn.keys)
     if len(redrawn.keys) > 1:
-        why = f"No key alone does it. Of all pairs with {redrawn.first}, this one lowers the risk most"
+        why = (
+            f" No key alone does it. Of all pairs with {redrawn.first}, this one lowers the risk most."
+        )
+    elif not met:
+        why = ""
     elif others:
-        why = f"A redraw of {' or of '.join(others)} would lose more"
+        why = f" A redraw of {' or of '.join(others)} would lose more or miss the target."
     else:
-        why = "No other key lowers the risk enough"
+        why = " No redraw of another key would meet the target."
     return (
         f"It redraws {keys} for the {rare.records / rare.of:.1%} of records whose other keys fewer than"
         f" {rare.bound:g} people share, which changes {release.changed.mean():.1%} of all records."
-        f" {why}. Redrawn for everybody, {keys} would leave {redrawn.least:.0f} of {before:.0f}"
+        f"{why} Redrawn for everybody, {keys} would leave {redrawn.least:.0f} of {before:.0f}"
         " expected matches."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from math import inf
 
 import numpy as np
@@ -119,6 +120,8 @@ class _Search:
     @cached_property
     def pair(self) -> RedrawnKeys | None:
         """The two keys that are redrawn together when one will not do."""
+        if not self.single_keys:
+            return None
         return pair_to_redraw(self.single_keys[0], self.assessor.views, self.progress)
 
     def search_redraws(self, target: Target) -> None:
@@ -132,16 +135,20 @@ class _Search:
             self.lowest_bound(best, best.bounds, target)
             return
         found = [self.lowest_bound(one, self.affordable(one), target) for one in self.able_keys]
-        if found and not any(found) and self.pair is not None:
+        if not any(found) and self.pair is not None:
             self.lowest_bound(self.pair, self.pair.bounds, target)
 
-    @property
+    @cached_property
     def able_keys(self) -> tuple[RedrawnKeys, ...]:
-        """The keys of which a redraw may reach the target; that which comes closest if none may."""
+        """The keys of which a redraw may reach the target; that which comes closest if none may.
+
+        A key for which no bound tells rare records from common ones cannot be redrawn for some.
+        """
         bare = self.bare.draw.risks[INFORMED]
         uniques = {name: risk.unprotected for name, risk in bare.items()}
-        able = tuple(one for one in self.single_keys if one.may_reach(self.target, uniques))
-        return able or self.single_keys[:1]
+        able = (one for one in self.single_keys if one.may_reach(self.target, uniques))
+        found = tuple(one for one in able if one.bounds)
+        return found or tuple(islice((one for one in self.single_keys if one.bounds), 1))
 
     @property
     def bare(self) -> _Tried:
@@ -311,7 +318,7 @@ class _Search:
             return ""
         others = [other.keys[0] for other in self.able_keys if other is not one.redrawn]
         before = self.bare.draw.risk(self.target.intruder).total
-        return told(one.redrawn, release, before=before, others=others)
+        return told(one.redrawn, release, before=before, others=others, met=self.meets(one))
 
 
 def _bisect(low: int, high: int, ends: Callable[[int], bool]) -> int:
