@@ -9,7 +9,7 @@ from time import monotonic
 from typing import NamedTuple, TypeAlias
 
 from maskmeter.app.work import Cancelled, Stage, Work
-from maskmeter.errors import MaskmeterError
+from maskmeter.errors import InputError, MaskmeterError
 
 Task: TypeAlias = Callable[[Work], object]
 _LAST = 5.0  # seconds that stopped work has to put things in order when the page ends
@@ -30,10 +30,13 @@ class _Running(NamedTuple):
     work: Work
     thread: Thread
     begun: float
+    writes: bool
 
 
 class Jobs:
     """Work that runs beside the page. What is asked for last runs next; the rest is stopped.
+
+    Work that writes files is not stopped by other work, which is refused meanwhile.
 
     >>> jobs = Jobs()
     >>> jobs.start("Count", lambda work: work("Counting", 1, 1))
@@ -65,15 +68,17 @@ class Jobs:
         current = self._current
         return self.running if current and monotonic() - current.begun > _SHORT else None
 
-    def start(self, name: str, task: Task) -> None:
-        """Run a task in a thread; what runs already is stopped first."""
+    def start(self, name: str, task: Task, *, writes: bool = False) -> None:
+        """Run a task in a thread; what runs already is stopped first, unless it writes files."""
         work = Work()
         with self._lock:
             before = self._current
+            if before is not None and before.writes and not before.work.cancelled:
+                raise InputError(f"{before.name} goes on: wait until it is done, or stop it.")
             if before is not None:
                 before.work.cancel()
             thread = Thread(target=self._run, args=(name, task, work, before), daemon=True)
-            self._current = _Running(name, work, thread, monotonic())
+            self._current = _Running(name, work, thread, monotonic(), writes)
             self.outcome = None
             thread.start()  # before anybody can wait for it
 

@@ -120,7 +120,7 @@ def _actions(desk: Desk) -> None:
             pack = bench.save_pack(name, work)
             return f"Wrote {counted(len(pack.files), 'file')} to {name}."
 
-        desk.jobs.start(SAVE, task)
+        desk.jobs.start(SAVE, task, writes=True)
 
     def save_plan(path: str) -> str:
         return f"Wrote {bench.save_plan(_named(path, 'Name the plan file first.')).name}."
