@@ -11,6 +11,7 @@ from websockets.exceptions import InvalidStatus
 
 from app.served import Talk, served, served_here, stopped
 from command import run, run_python
+from maskmeter.app.guard import Guard
 
 LINES = "sex,age\n" + "\n".join(f"{'fm'[i % 2]},{i % 7}" for i in range(200)) + "\n"
 SECRET = "the secret of the folder above"
@@ -94,6 +95,16 @@ def test_another_host_name_is_refused_also_with_the_cookie(page, host):
 
     assert status == 403
     assert "its own address" in said
+
+
+def test_at_the_usual_port_browsers_leave_it_out():
+    for port, host, origin in ((80, "127.0.0.1", "http://localhost"), (8080, "127.0.0.1:8080", "")):
+        guard = Guard(None, port=port, token="", policy="")
+        given = {"host": [host], **({"origin": [origin]} if origin else {})}
+        scope = {"type": "http", "method": "GET"}
+        assert guard._fault(scope, given) is None
+        assert guard._fault(scope, {"host": ["127.0.0.1:81"]}) is not None
+    assert Guard(None, port=8080, token="", policy="")._fault(scope, {"host": ["127.0.0.1"]})
 
 
 def test_localhost_is_another_name_of_the_same_page(page):

@@ -16,7 +16,7 @@ _PLANS = ".toml"
 
 @dataclass(frozen=True)
 class StartFolder:
-    """The directory where the app was started; `allowed` is a file elsewhere that was named then."""
+    """The directory where the app was started; `allowed` is a file or folder elsewhere that was named then."""
 
     root: Path
     allowed: Path | None = None
@@ -34,7 +34,7 @@ class StartFolder:
             found = (self.root / path).resolve()
         except (ValueError, OSError, RuntimeError):  # a zero byte, or links in a circle
             raise _outside(path) from None
-        if found != self.allowed and not found.is_relative_to(self.root):
+        if not any(found.is_relative_to(one) for one in (self.root, self.allowed) if one):
             raise _outside(path)
         return found
 

@@ -15,6 +15,7 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Asgi: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 FORBIDDEN, NOT_ALLOWED, SEE_OTHER = 403, 405, 303
+_USUAL = 80  # port of http
 _READS = ("GET", "HEAD")
 
 HOST = "This page answers only to its own address on this machine."
@@ -41,7 +42,10 @@ class Guard:
 
     def __init__(self, inner: Asgi, *, port: int, token: str, policy: str) -> None:
         self._inner = inner
-        self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+        named = [f"127.0.0.1:{port}", f"localhost:{port}"]
+        # Browsers leave out the port where it is the usual one.
+        named += ["127.0.0.1", "localhost"] if port == _USUAL else []
+        self._hosts = frozenset(named)
         self._origins = frozenset(f"http://{host}" for host in self._hosts)
         self._cookie = f"maskmeter-{port}"
         self._key = new_token()
