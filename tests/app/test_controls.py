@@ -16,6 +16,8 @@ from maskmeter.page import Beside, Fact, Fold, Points, Table, Terms, Text, Top
 
 ALL = [
     "status",
+    "working",
+    "stopping",
     "about",
     "history",
     "file_open",

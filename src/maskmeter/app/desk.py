@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -56,13 +57,15 @@ class Shared:
         self.jobs, self.quick = Jobs(), Jobs()
         self.draft = Draft()
         self.drafts = 0  # so far
+        self._lock = Lock()
         # What was shown, and how many points had to be measured, when work was last started.
         self.asked: dict[str, Hashable] = {}
 
     def change(self, **entries: Any) -> None:
         """Set a control that is no part of the plan."""
-        self.draft = replace(self.draft, **entries)
-        self.drafts += 1
+        with self._lock:  # work in the background sets some too
+            self.draft = replace(self.draft, **entries)
+            self.drafts += 1
 
     def clear(self) -> None:
         """Set the controls back, as for another file; the folder stays open."""

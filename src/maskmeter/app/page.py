@@ -70,7 +70,12 @@ def document() -> str:
                 " may see."
             )
         ),
-        tags.div(ui.output_ui("status"), class_="status", role="status", aria_live="polite"),
+        tags.div(
+            # The button stays while the stages beside it change: a click on it is never lost.
+            tags.div(ui.output_ui("working"), ui.output_ui("stopping"), class_="work"),
+            tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
+            class_="status",
+        ),
     )
     text = str(tags.html(head, body, lang="en"))
     return "<!DOCTYPE html>\n" + text.replace("DEPENDENCIES", _DEPENDENCIES, 1)
@@ -135,13 +140,20 @@ def _frame(desk: Desk) -> None:
         )
 
     @render.ui
-    def status() -> TagList | None:
+    def working() -> Tag | None:
+        running = desk.moving()
+        return None if running is None else _progress(*running)
+
+    @render.ui
+    def stopping() -> Tag | None:
+        return None if desk.moving() is None else controls.button("Stop", "stop", kind="quiet")
+
+    @render.ui
+    def status() -> Tag | None:
         running, (words, failed) = desk.moving(), desk.notice()
         if running is not None:
-            return TagList(_progress(*running))
-        if not words:
-            return None
-        return TagList(tags.p(words, class_="notice failed" if failed else "notice"))
+            return tags.p(running[0], class_="unseen")  # said once, not at every stage
+        return tags.p(words, class_="notice failed" if failed else "notice") if words else None
 
     desk.on("undo", lambda _: _moved(desk, back=True))
     desk.on("redo", lambda _: _moved(desk, back=False))
@@ -163,13 +175,12 @@ def _step_button(words: str, do: str, *, able: bool) -> Tag:
 
 
 def _progress(name: str, stage: Stage) -> Tag:
-    """Return what runs, how far it is, and the button that stops it."""
+    """Return what runs, and how far it is."""
     said, done, of = stage
     bar = tags.progress({"value": str(done), "max": str(of)} if of else {}, aria_label=name)
     of_them = f" ({done:,} of {of:,})" if of else ""
     return tags.div(
         tags.span(f"{said or name}{of_them}"),
         bar,
-        controls.button("Stop", "stop", kind="quiet"),
         class_="working",
     )

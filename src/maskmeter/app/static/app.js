@@ -118,8 +118,10 @@
   addEventListener("DOMContentLoaded", () => go({focus: false}));
   $(document).on("shiny:sessioninitialized", () => { known = true; go({focus: false}); });
   $(document).on("shiny:disconnected", () => {
-    document.querySelector(".status").textContent =
-      "The page has lost its server: start maskmeter app again, with the same file.";
+    const said = document.createElement("p");
+    said.className = "notice failed";
+    said.textContent = "The page has lost its server: start maskmeter app again, with the same file.";
+    document.querySelector(".status [role=status]").replaceChildren(said);
   });
 
   // -- charts ---------------------------------------------------------------------------------
