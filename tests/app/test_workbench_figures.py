@@ -13,7 +13,7 @@ import pytest
 
 import maskmeter as mm
 from command import run
-from maskmeter.app import changes
+from maskmeter.app import changes, workbench
 from maskmeter.app.settings import Setting
 from maskmeter.app.work import Cancelled, Work
 from maskmeter.app.workbench import Workbench
@@ -117,6 +117,46 @@ def test_points_are_measured_again_when_the_sampling_changes(root):
     assert bench.map()["one"].informed > before.informed
     bench.undo()
     assert bench.map()["one"] == before
+
+
+@pytest.mark.parametrize("verb", ["settle", "refine", "measure"])
+def test_a_plan_that_changes_during_a_draw_leaves_no_figure_of_the_one_before(
+    root, monkeypatch, verb
+):
+    bench, setting = opened(root), Setting("swap", ("lad",), rate=0.1)
+    label = bench.try_setting(setting).label
+    bench.apply(lambda plan: changes.with_fraction(plan, 0.2))
+    drawn, changed = workbench.first_draw, []
+
+    def draw(*given, **named):
+        found = drawn(*given, **named)
+        if not changed:
+            changed.append(bench.apply(lambda plan: changes.with_fraction(plan, 0.5)))
+        return found
+
+    monkeypatch.setattr(workbench, "first_draw", draw)
+    getattr(bench, verb)(*{"settle": (setting,), "refine": (label,)}.get(verb, ()))
+    found = bench.map()
+    true = opened(root)
+    true.apply(lambda plan: changes.with_fraction(plan, 0.5))
+    true.try_setting(setting)
+
+    assert changed
+    assert found[label].informed == true.map()[label].informed
+    assert {one.label for one in bench.tried} == {one.label for one in found.points}
+
+
+def test_where_nothing_meets_the_target_the_plan_keeps_its_release(root):
+    bench = opened(root)
+    bench.try_setting(Setting("swap", ("lad",), rate=0.1), label="mine")
+    bench.choose("mine")
+    steps = bench.plan.step
+    found = bench.find(TargetPlan(max_total=0.0001))
+
+    assert not found.met
+    assert (bench.plan.step, bench.chosen) == (steps, "mine")
+    assert found.summary.endswith("Nothing is chosen.")
+    assert found.label in {one.label for one in bench.tried}
 
 
 def test_what_is_found_meets_the_target_and_becomes_the_release(root):

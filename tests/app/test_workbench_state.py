@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,10 +14,11 @@ from maskmeter.app import changes
 from maskmeter.app.history import History
 from maskmeter.app.settings import Setting
 from maskmeter.app.state import OF_THE_PLAN
+from maskmeter.app.tries import AS_IT_IS, MOST, Attempt, Tries
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import FileError, MaskmeterError
 from maskmeter.plan import Plan, read_plan
-from maskmeter.plan.schema import Data, TargetPlan
+from maskmeter.plan.schema import Candidate, Data, TargetPlan
 from maskmeter.riskutility.riskmap import UNCHANGED
 from workbenches import KEYS, SEED, opened, write_survey
 
@@ -129,6 +131,18 @@ def test_the_one_file_that_was_named_at_the_start_may_lie_elsewhere(root, tmp_pa
     assert bench.open(str(root / "survey.csv")).records > 1000
 
 
+def test_a_folder_that_was_named_at_the_start_may_lie_elsewhere(root, tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "start").mkdir()
+    lines = (root / "survey.csv").read_text(encoding="utf-8")
+    (tmp_path / "parts" / "one.csv").write_text(lines, encoding="utf-8")
+    bench = Workbench(tmp_path / "start", allowed=tmp_path / "parts")
+
+    assert bench.open(str(tmp_path / "parts")).records > 1000
+    with pytest.raises(MaskmeterError, match="outside"):
+        bench.open(str(tmp_path))
+
+
 def test_files_lists_folders_then_what_can_be_opened(root):
     (root / "more").mkdir(exist_ok=True)
     (root / "notes.txt~").write_text("x", encoding="utf-8")
@@ -214,6 +228,60 @@ def test_undoing_an_opened_plan_takes_its_points_off_the_map_again(root):
     ]
 
 
+def test_undo_brings_the_candidates_of_an_earlier_plan_file_back(root):
+    for name, rate in (("first", 0.1), ("second", 0.3)):
+        saved = opened(root)
+        saved.try_setting(Setting("swap", ("lad",), rate=rate), label="same label")
+        saved.save_plan(name)
+    bench = opened(root)
+    bench.open_plan("first.toml")
+    first = bench.map()["same label"]
+    bench.open_plan("second.toml")
+    assert bench.map()["same label"] != first
+    bench.undo()
+
+    assert bench.map()["same label"] == first
+    assert bench.saved_plan().candidate == bench.plan.candidate
+
+
+def test_a_saved_plan_has_no_family_beside_releases_and_the_command_takes_it(root):
+    bench = opened(root)
+    family = '[data]\nkeys = ["lad", "sex"]\nfraction = 0.05\n[family]\nkey = "lad"\n'
+    (root / "family.toml").write_text(family, encoding="utf-8")
+    bench.open_plan("family.toml")
+    kept = bench.saved_plan().family
+    bench.try_setting(Setting("swap", ("lad",), rate=0.1), label="one")
+    saved = bench.save_plan("with-points")
+
+    assert kept is not None
+    assert (read_plan(saved).plan.family, bench.plan.family) == (None, kept)
+
+
+def test_a_candidate_of_a_column_that_is_no_key_is_saved_again(root):
+    text = (
+        '[data]\nkeys = ["lad", "sex"]\nfraction = 0.05\n[[candidate]]\nlabel = "other column"\n'
+        '[[candidate.step]]\nmethod = "swap"\nkey = "ethnicity"\nrate = 0.1\n'
+    )
+    (root / "other.toml").write_text(text, encoding="utf-8")
+    bench = opened(root)
+    bench.open_plan("other.toml")
+
+    assert "other column" not in {one.label for one in bench.map().points}
+    assert bench.set_aside == ("other column",)
+    assert [one.label for one in bench.saved_plan().candidate] == ["other column"]
+
+
+def test_a_map_that_is_full_takes_what_a_plan_brings_and_what_it_has_already():
+    listed = [Candidate(f"given {number}", []) for number in range(MOST + 5)]
+    full = Tries().with_points(Plan(candidate=listed), OF_THE_PLAN).with_attempt(AS_IT_IS)
+    own = Tries({f"own {number}": Attempt(f"own {number}", ()) for number in range(MOST)})
+
+    assert len(full.attempts) == MOST + 6
+    assert len(own.with_attempt(Attempt("own 3", ())).attempts) == MOST
+    with pytest.raises(MaskmeterError, match="remove some first"):
+        own.with_attempt(Attempt("one more", ()))
+
+
 def test_points_of_a_key_that_is_unticked_wait_until_it_is_ticked_again(root):
     bench = opened(root)
     bench.apply(lambda plan: changes.with_keys(plan, [*KEYS, "income"], bench.file))
@@ -257,15 +325,45 @@ def test_an_impossible_target_of_a_plan_file_is_a_problem_and_no_fault(root):
 def test_a_file_that_is_written_anew_is_counted_anew(tmp_path):
     path = write_survey(tmp_path)
     bench = opened(tmp_path)
+    bench.try_setting(Setting("swap", ("lad",), rate=0.1), label="one")
     before = bench.look_at_keys().counts
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join(lines[:1001]) + "\n", encoding="utf-8")
     after = bench.look_at_keys().counts
+    problem = bench.problem()
+    plan = bench.plan
+    bench.open("survey.csv")
 
     assert (before.records > 1500, after.records) == (True, 1000)
-    assert bench.problem() is None
+    assert (problem.tab, "open it again" in problem.words) == ("file", True)
+    assert (bench.file.records, bench.plan, bench.problem()) == (1000, plan, None)
+    assert bench.pending == 1
+    assert {one.label for one in bench.map().points} == {UNCHANGED, "one"}
     path.unlink()
-    assert bench.problem().tab == "file"
+    assert bench.problem().words == "survey.csv is no longer there."
+
+
+def test_a_population_of_several_files_is_counted_anew_when_one_changes(root):
+    people = pl.read_csv(root / "survey.csv")
+    parts = root / "parts"
+    parts.mkdir()
+    for part in (1, 2):
+        pl.concat([people] * part).write_csv(parts / f"p{part}.csv")
+    bench = opened(root)
+    bench.apply(lambda plan: changes.with_population(plan, "parts/*.csv"))
+    found = [bench.sampling().population]
+    risk = bench.risk_now().worst.risks.exact_match.total
+    pl.concat([people] * 8).write_csv(parts / "p2.csv")
+    found.append(bench.sampling().population)
+    lower = bench.risk_now().worst.risks.exact_match.total
+    people.write_csv(parts / "p3.csv")
+    found.append(bench.sampling().population)
+
+    assert found == [len(people) * many for many in (3, 9, 10)]
+    assert lower < 0.5 * risk
+    (parts / "p4.csv").symlink_to(root.parent / "elsewhere.csv")
+    (root.parent / "elsewhere.csv").write_text("a\n1\n", encoding="utf-8")
+    assert "outside" in bench.problem().words
 
 
 def test_a_pattern_or_a_folder_leads_to_no_file_outside(tmp_path):

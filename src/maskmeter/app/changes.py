@@ -95,6 +95,11 @@ def without_steps(plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, step=[], candidate=[], family=None)
 
 
+def without_candidates(plan: Plan) -> Plan:
+    """Return a plan without its candidates, which are on the map."""
+    return msgspec.structs.replace(plan, candidate=[])
+
+
 def with_target(plan: Plan, target: TargetPlan | None) -> Plan:
     """Return a plan with a target of risk, or none."""
     return msgspec.structs.replace(plan, target=target)

@@ -9,7 +9,7 @@ from maskmeter.app.changes import with_keys, without_steps
 from maskmeter.app.counting import key_counts, key_warnings
 from maskmeter.app.results import ExpectedMatches, KeyCounts, KeysNow, KeyWarning, SamplingNow
 from maskmeter.app.sampling import sampling_now
-from maskmeter.app.state import BenchState, silent
+from maskmeter.app.state import BenchState, keys_of, silent
 from maskmeter.checks import Progress
 from maskmeter.errors import MaskmeterError
 from maskmeter.plan import Plan
@@ -18,47 +18,50 @@ from maskmeter.plan import Plan
 class KeyBench(BenchState):
     """The state with what is known of its keys, and of how the file was sampled."""
 
-    def key_counts(self, keys: Sequence[str]) -> KeyCounts:
+    def key_counts(self, keys: Sequence[str], plan: Plan | None = None) -> KeyCounts:
         """Return how far some keys tell the records apart; quick enough for every tick."""
-        held = self._opened
-        return key_counts(held.columns, keys, self._read_as(keys).data, held.file.records)
+        held, read = self._opened, self._read_as(keys, plan)
+        return key_counts(held.columns, keys, read.data, held.file.records)
 
-    def expected_matches(self, keys: Sequence[str]) -> ExpectedMatches | None:
+    def expected_matches(
+        self, keys: Sequence[str], plan: Plan | None = None
+    ) -> ExpectedMatches | None:
         """Return the matches to expect with some keys; None while the sampling is not known."""
-        plan = without_steps(self._read_as(keys))
-        data = plan.data
+        read = without_steps(self._read_as(keys, plan))
+        data = read.data
         sampled = data.fraction is not None or data.weights or data.population
         if not sampled or not keys:
             return None
-        views = self._opened.readings.task(plan).views.values()
+        views = self._opened.readings.task(read).views.values()
         risk = max((one.risk(interval="none") for one in views), key=lambda one: one.total)
         return ExpectedMatches(tuple(keys), risk.uniques, risk.total, risk.share, risk.assessable)
 
-    def key_warnings(self, keys: Sequence[str]) -> tuple[KeyWarning, ...]:
+    def key_warnings(self, keys: Sequence[str], plan: Plan | None = None) -> tuple[KeyWarning, ...]:
         """Return why some of the ticked columns may be no good keys."""
         held = self._opened
-        return key_warnings(held.columns, keys, self._read_as(keys), held.file)
+        return key_warnings(held.columns, keys, self._read_as(keys, plan), held.file)
 
     def look_at_keys(self, progress: Progress | None = None) -> KeysNow:
         """Count the ticked keys, look what is wrong with them, then what matches to expect.
 
-        `keys_now` has what is known meanwhile.
+        `keys_now` has what is known meanwhile. The plan may change while this goes on.
         """
-        told, way = progress or silent, self._way_of_keys()
-        keys = self.plan.data.keys or self.keys  # without ticks, those of all scenarios together
+        told, plan = progress or silent, self.plan
+        way = self._way_of_keys(plan)
+        keys = plan.data.keys or keys_of(plan)  # without ticks, those of all scenarios together
         if self.unknown_keys:
             return self._note(way, KeysNow(done=True))
         told("Counting the keys", 0, 3)
-        found = self._note(way, KeysNow(self.key_counts(keys)))
+        found = self._note(way, KeysNow(self.key_counts(keys, plan)))
         told("Looking at the columns", 1, 3)
-        found = self._note(way, replace(found, warnings=self.key_warnings(keys)))
+        found = self._note(way, replace(found, warnings=self.key_warnings(keys, plan)))
         told("Expecting matches", 2, 3)
-        return self._note(way, replace(found, matches=self._expected(keys), done=True))
+        return self._note(way, replace(found, matches=self._expected(keys, plan), done=True))
 
     @property
     def keys_now(self) -> KeysNow:
         """What is known of the ticked keys so far."""
-        return self._opened.keys.get(self._way_of_keys()) or KeysNow()
+        return self._opened.keys.get(self._way_of_keys(self.plan)) or KeysNow()
 
     @property
     def unknown_keys(self) -> tuple[str, ...]:
@@ -87,9 +90,9 @@ class KeyBench(BenchState):
 
     # -- private -------------------------------------------------------------------------------
 
-    def _expected(self, keys: Sequence[str]) -> ExpectedMatches | None:
+    def _expected(self, keys: Sequence[str], plan: Plan) -> ExpectedMatches | None:
         try:
-            return self.expected_matches(keys)
+            return self.expected_matches(keys, plan)
         except MaskmeterError:  # the next tab says why
             return None
 
@@ -98,11 +101,9 @@ class KeyBench(BenchState):
         self._changed()
         return found
 
-    def _way_of_keys(self) -> bytes:
-        return (
-            self._opened.readings.reading(without_steps(self.plan))
-            + repr(self.plan.release.drop).encode()
-        )
+    def _way_of_keys(self, plan: Plan) -> bytes:
+        reading = self._opened.readings.reading(without_steps(plan))
+        return reading + repr(plan.release.drop).encode()
 
-    def _read_as(self, keys: Sequence[str]) -> Plan:
-        return with_keys(self.plan, keys, self._opened.file)
+    def _read_as(self, keys: Sequence[str], plan: Plan | None) -> Plan:
+        return with_keys(self.plan if plan is None else plan, keys, self._opened.file)

@@ -6,11 +6,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from maskmeter.checks import Progress
+from maskmeter.data.engines.files import files_of, names_several
 from maskmeter.errors import (
     MaskmeterError,
     MaskmeterWarning,
@@ -26,6 +27,8 @@ from maskmeter.riskutility.assessor import Assessor, loss_tables
 from maskmeter.workflows import assess_task
 
 T = TypeVar("T")
+# The name, the size and the time of each file.
+FileState: TypeAlias = tuple[tuple[str, int, int], ...]
 
 _MANY = 200_000  # records, beyond which little is held
 
@@ -185,10 +188,14 @@ class Readings:
         return msgspec.json.encode(plan) + self.reading(plan)
 
 
-def file_state(path: Path) -> tuple[int, int] | None:
-    """Return what changes when a file is written; None where there is none."""
+def file_state(path: Path) -> FileState:
+    """Return what changes when a file is written, or one of the files of a folder or a pattern.
+
+    It is empty where there is none.
+    """
     try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns
+        listed = files_of(path) if names_several(path) else (path,)
+        states = ((str(one), one.stat()) for one in listed)
+        return tuple((name, state.st_size, state.st_mtime_ns) for name, state in states)
+    except (MaskmeterError, OSError):
+        return ()

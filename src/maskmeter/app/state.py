@@ -17,6 +17,7 @@ from maskmeter.app.changes import (
     with_population,
     with_tables,
     with_target,
+    without_candidates,
     without_steps,
 )
 from maskmeter.app.command_lines import shown_command
@@ -24,7 +25,7 @@ from maskmeter.app.counting import EncodedColumns
 from maskmeter.app.folder import StartFolder
 from maskmeter.app.history import History
 from maskmeter.app.opening import Opened, opened_example, opened_file
-from maskmeter.app.readings import Readings, Recent
+from maskmeter.app.readings import FileState, Readings, Recent, file_state
 from maskmeter.app.results import FileEntry, KeysNow, OpenedFile
 from maskmeter.app.tries import Attempt, Tries
 from maskmeter.checks import Progress
@@ -59,10 +60,11 @@ class Problem(NamedTuple):
 
 
 class Open(NamedTuple):
-    """The open file: what is known of it, and what was read of it."""
+    """The open file: what is known of it and of its state then, and what was read of it."""
 
     file: OpenedFile
     path: Path
+    state: FileState
     readings: Readings
     columns: EncodedColumns
     keys: Recent[KeysNow]
@@ -113,16 +115,12 @@ class BenchState:
     def undo(self) -> Plan:
         """Go back to the plan before, and return it."""
         with self._lock:
-            return self._at(self._history.undone())
+            return self._moved(self._history.undone())
 
     def redo(self) -> Plan:
         """Go on to the plan that was undone last, and return it."""
         with self._lock:
-            before = self.plan.candidate
-            plan = self._at(self._history.redone())
-            if plan.candidate != before:
-                self._tries = self._tries.with_points(plan, OF_THE_PLAN)
-            return plan
+            return self._moved(self._history.redone())
 
     def open_plan(self, path: str) -> Plan:
         """Read a plan file below the start directory and apply it; its candidates go on the map."""
@@ -139,31 +137,39 @@ class BenchState:
         """Write the plan to a new file below the start directory, and return where."""
         self.folder.inside(path)  # before an ending makes another name of it
         target = self.folder.inside(path if path.endswith(".toml") else f"{path}.toml")
-        if target.exists():
-            raise FileError(f"{path!r} already exists: choose another name.")
-        if not target.parent.is_dir():
-            raise FileError(f"Cannot write {path!r}: there is no such folder.")
         folder = target.parent
+        if not folder.is_dir():
+            raise FileError(f"Cannot write {path!r}: there is no such folder.")
         plan = with_paths(
             self.saved_plan(), lambda name: Path(os.path.relpath(name, folder)).as_posix()
         )
-        with whole(target) as unfinished:
-            unfinished.write_text(plan_text(plan), encoding="utf-8")
+        with self._lock:  # another window may save under the same name
+            if target.exists():
+                raise FileError(f"{path!r} already exists: choose another name.")
+            with whole(target) as unfinished:
+                unfinished.write_text(plan_text(plan), encoding="utf-8")
         return target
 
     def saved_plan(self) -> Plan:
         """Return the plan as it is saved: with the tables of the loss, and the map as candidates.
 
-        A point with the steps of the plan itself is left out.
+        A point with the steps of the plan itself is left out. A candidate that a plan file brought is
+        kept even if it changes a column that is no key. A family has no place beside releases.
         """
+        plan = self.plan
         if self.problem() is not None:
-            return self.plan
+            return plan
+        keys = file_keys(without_steps(plan))
         rest = [
             Candidate(one.label, list(one.steps))
-            for one in self._tries.of(self._names())
-            if one.steps and one.label != TRYING and list(one.steps) != list(self.plan.step)
+            for one in self._tries.attempts.values()
+            if (one.given or one.fits(keys))
+            and one.steps
+            and one.label != TRYING
+            and list(one.steps) != list(plan.step)
         ]
-        return msgspec.structs.replace(self._with_tables(), candidate=rest)
+        family = None if rest or plan.step else plan.family
+        return msgspec.structs.replace(self._with_tables(plan), candidate=rest, family=family)
 
     def plan_text(self) -> str:
         """Return the plan as the file that the command reads; paths start at the start directory."""
@@ -182,7 +188,7 @@ class BenchState:
 
     def python_lines(self) -> str:
         """Return the lines of Python that make and assess the same release, by its saved provenance."""
-        task = self._opened.readings.task(self._with_tables())
+        task = self._opened.readings.task(self._with_tables(self.plan))
         out = f"{self.saved_pack or _PACK}-again"
         return python_lines(task, source=self._source, provenance=self._made, out=out)
 
@@ -205,17 +211,18 @@ class BenchState:
 
         It may read the file: see `prepared`.
         """
-        lacks = self._lacks()
-        return lacks if lacks is not None or self._open is None else self._fault(self._open)
+        plan, held = self.plan, self._open
+        lacks = self._lacks(plan, held)
+        return lacks if lacks is not None or held is None else self._fault(plan, held)
 
     @property
     def prepared(self) -> bool:
         """Whether the file was read as the plan says, so that `problem` and what is ready come at once."""
-        if self._lacks() is not None:
+        plan, held = self.plan, self._open
+        if held is None or self._lacks(plan, held) is not None:
             return True
-        held = self._opened
-        found = held.problems.get(self.moment) is not None
-        return found or held.readings.known(self._own_plan)
+        found = held.problems.get(self._moment(plan, held)) is not None
+        return found or held.readings.known(without_candidates(plan))
 
     @property
     def ready(self) -> bool:
@@ -225,64 +232,61 @@ class BenchState:
     @property
     def moment(self) -> Hashable:
         """What all that is shown depends on: the file that is open, its state, and the plan."""
-        held = self._open
-        reading = b"" if held is None else held.readings.reading(self.plan)
-        return self._opens, reading, msgspec.json.encode(self.plan)
+        return self._moment(self.plan, self._open)
 
-    def _lacks(self) -> Problem | None:
-        """Return what the plan does not say."""
-        held = self._open
+    def _moment(self, plan: Plan, held: Open | None) -> Hashable:
+        reading = b"" if held is None else held.readings.reading(plan)
+        return self._opens, reading, msgspec.json.encode(plan)
+
+    def _lacks(self, plan: Plan, held: Open | None) -> Problem | None:
+        """Return what a plan does not say, and what is wrong with the file without reading it."""
         if held is None:
             return Problem("No file is open yet.", "file")
-        if not held.path.exists():
-            return Problem(f"{held.file.name} is no longer there.", "file")
-        data = self.plan.data
-        if not self.keys:
+        if held.state != (state := file_state(held.path)):
+            said = (
+                "has changed since it was opened: open it again" if state else "is no longer there"
+            )
+            return Problem(f"{held.file.name} {said}.", "file")
+        data = plan.data
+        if not keys_of(plan):
             return Problem("Tick the columns that an intruder may know.", "keys")
         if data.fraction is None and data.weights is None and data.population is None:
             words = "Say how the file was sampled: a fraction, weights or a population file."
             return Problem(words, "sample")
         return None
 
-    def _fault(self, held: Open) -> Problem | None:
-        """Return why the file cannot be assessed by the plan, with the tab where this is mended."""
+    def _fault(self, plan: Plan, held: Open) -> Problem | None:
+        """Return why the file cannot be assessed by a plan, with the tab where this is mended."""
 
         def found() -> tuple[Problem | None]:
-            plan, task = self._own_plan, held.readings.task
-            whole = without_steps(with_target(plan, None))
+            own, task = without_candidates(plan), held.readings.task
+            whole = without_steps(with_target(own, None))
             bare = with_fraction(with_population(whole, ""), 0.5)
-            for part, tab in ((bare, "keys"), (whole, "sample"), (without_steps(plan), "risk")):
+            for part, tab in ((bare, "keys"), (whole, "sample"), (without_steps(own), "risk")):
                 try:
+                    self._checked(part)  # what a pattern of files stands for may have changed
                     _ = task(part).target
                 except MaskmeterError as error:
                     return (Problem(str(error), tab),)
             try:
-                made = task(plan)
-                _ = made.steps, made.finish, made.family, self._with_tables()
+                made = task(own)
+                _ = made.steps, made.finish, made.family, self._with_tables(own)
             except MaskmeterError as error:
                 return (Problem(str(error), "protect"),)
             return (None,)
 
-        return held.problems.made(self.moment, found)[0]
+        return held.problems.made(self._moment(plan, held), found)[0]
 
     # -- plans as they are measured ------------------------------------------------------------
 
-    @property
-    def _own_plan(self) -> Plan:
-        """The plan without its candidates, which are on the map."""
-        return msgspec.structs.replace(self.plan, candidate=[])
+    def _with_tables(self, plan: Plan) -> Plan:
+        """Return a plan as its release is measured: with the tables of all releases, no candidates."""
+        own = without_candidates(plan)
+        return with_tables(own, self._opened.readings.tables(own))
 
-    def _with_tables(self) -> Plan:
-        """Return the plan as its release is measured: with the tables of all releases, no candidates."""
-        return with_tables(self._own_plan, self._opened.readings.tables(self._own_plan))
-
-    def _base(self) -> Plan:
+    def _base(self, plan: Plan | None = None) -> Plan:
         """Return the plan without its steps: with it the file is assessed as it is."""
-        return without_steps(self._with_tables())
-
-    def _names(self) -> list[str]:
-        """Return the keys that are read of the file as it is."""
-        return file_keys(without_steps(self.plan))
+        return without_steps(self._with_tables(self.plan if plan is None else plan))
 
     def _way(self, base: Plan) -> bytes:
         """Return how a plan measures its candidates: what is read, and the tables."""
@@ -308,9 +312,10 @@ class BenchState:
         """
         where, told = self.folder.readable(path), progress or silent
         told("Reading the file", 0, 0)
+        state = file_state(where)
         found = opened_file(where, self.folder.name(where), written or Dialect())
         told("Reading the file", 0, 0)  # who stopped it meanwhile keeps what was open
-        return self._take(found, where)
+        return self._take(found, where, state)
 
     def open_example(self, progress: Progress | None = None) -> OpenedFile:
         """Open the built-in example, a survey of invented people."""
@@ -322,7 +327,7 @@ class BenchState:
             folder = Path(self._example.name)
         path, opened = opened_example(folder)
         told("Drawing the example", 0, 0)
-        return self._take(opened, path)
+        return self._take(opened, path, file_state(path))
 
     def close(self) -> None:
         """Remove the example, if it was opened."""
@@ -332,18 +337,31 @@ class BenchState:
 
     # -- private -------------------------------------------------------------------------------
 
-    def _take(self, opened: Opened, path: Path) -> OpenedFile:
+    def _take(self, opened: Opened, path: Path, state: FileState) -> OpenedFile:
         readings = Readings(path, seed=self._seed, records=opened.file.records)
         with self._lock:
-            given = self.plan if self._open is None else Plan()  # a plan may be opened first
+            before, history = self._open, History((opened.plan,))
             self._opens += 1
             self._open = Open(
-                opened.file, path, readings, EncodedColumns(path), Recent(16), Recent(16)
+                opened.file, path, state, readings, EncodedColumns(path), Recent(16), Recent(16)
             )
-            self._tries = Tries().with_points(given, OF_THE_PLAN)
-            history = History((opened.plan,))
-            self._at(history if given == Plan() else history.then(given))
+            if before is None:  # a plan may be opened first
+                self._tries = Tries().with_points(self.plan, OF_THE_PLAN)
+                self._at(history if self.plan == Plan() else history.then(self.plan))
+            elif before.path == path and before.state != state and _alike(self.plan, opened.plan):
+                self._changed()  # it was written anew: the work goes on
+            else:
+                self._tries = Tries()
+                self._at(history)
         return opened.file
+
+    def _moved(self, history: History) -> Plan:
+        """Go to another plan of the list; the candidates that it came with are on the map again."""
+        before = self.plan.candidate
+        plan = self._at(history)
+        if plan.candidate != before:
+            self._tries = self._tries.with_points(plan, OF_THE_PLAN)
+        return plan
 
     def _at(self, history: History) -> Plan:
         self._history = history
@@ -375,8 +393,7 @@ class BenchState:
     @property
     def keys(self) -> list[str]:
         """The keys of the plan, those of its scenarios included."""
-        known = [key for one in self.plan.scenario.values() for key in one.keys]
-        return list(dict.fromkeys([*self.plan.data.keys, *known]))
+        return keys_of(self.plan)
 
     @property
     def _source(self) -> str:
@@ -391,3 +408,15 @@ class BenchState:
 
     def _steps_of(self, label: str) -> tuple[StepEntries, ...]:
         return self._attempt(label).steps
+
+
+def _alike(plan: Plan, other: Plan) -> bool:
+    """Return True when two plans read a text file in the same way."""
+    ways = ((one.encoding, one.delimiter, one.decimal) for one in (plan.data, other.data))
+    return next(ways) == next(ways)
+
+
+def keys_of(plan: Plan) -> list[str]:
+    """Return the keys of a plan, those of its scenarios included."""
+    known = [key for one in plan.scenario.values() for key in one.keys]
+    return list(dict.fromkeys([*plan.data.keys, *known]))

@@ -53,7 +53,8 @@ class Tries:
     def with_attempt(self, one: Attempt) -> Tries:
         """Return them with one more, in place of that with the same label."""
         kept = self.without(one.label).attempts
-        if len(kept) >= MOST and not one.given:
+        own = [name for name, held in kept.items() if not held.given]
+        if len(own) >= MOST and one.label not in self.attempts and not one.given:
             raise InputError(f"There are {MOST} points on the map: remove some first.")
         return Tries({**kept, one.label: one})
 

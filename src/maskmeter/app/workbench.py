@@ -27,6 +27,7 @@ from maskmeter.files import check_new_folder
 from maskmeter.perturb import Release
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.plan import Plan, Task
+from maskmeter.plan.file_keys import file_keys
 from maskmeter.plan.mending import mended, with_accepted
 from maskmeter.plan.schema import TargetPlan
 from maskmeter.risk.curve import RiskCurve
@@ -88,10 +89,10 @@ class Workbench(KeyBench):
 
     def try_steps(self, steps: Sequence[StepEntries], *, label: str) -> Tried:
         """Return the point of some steps of a plan, as `try_setting` does of a setting."""
-        held = self._opened
-        made = self._draw(Attempt(label, tuple(steps)))
+        held, base = self._opened, self._base()
+        made = self._draw(Attempt(label, tuple(steps)), base)
         self._keep(made, of=held)
-        return self._point(made)
+        return self._point(made, base)
 
     def settle(self, setting: Setting) -> str:
         """Give the point of a slider that rests the label of its setting, and return that."""
@@ -108,17 +109,17 @@ class Workbench(KeyBench):
 
     def refine(self, label: str, progress: Progress | None = None) -> Tried:
         """Return a point as the mean over several draws, with their spread; for the background."""
-        told, opened = progress or silent, self._opened
+        told, opened, base = progress or silent, self._opened, self._base()
         told(f"Drawing again: {label}", 0, 0)
         begun = self._attempt(label)
-        first = self._draw(begun)
-        task, assessor = self._measure_of(first)
+        first = self._draw(begun, base)
+        task, assessor = self._measure_of(first, base)
         attempt = refined(first, task, assessor, seed=opened.readings.seed, progress=told)
         with self._lock:
             held = self._tries.attempts.get(label)
             if held is not None and held.steps == begun.steps:
                 self._keep(attempt, of=opened)
-        return self._point(attempt)
+        return self._point(attempt, base)
 
     def forget(self, label: str) -> None:
         """Take a point off the map."""
@@ -130,6 +131,12 @@ class Workbench(KeyBench):
     def pending(self) -> int:
         """How many points must be measured again, because keys, sampling or tables have changed."""
         return len(self._waiting(self._base())) if self.ready else 0
+
+    @property
+    def set_aside(self) -> tuple[str, ...]:
+        """The points that are not on the map, because they need a column that is no key."""
+        keys = file_keys(without_steps(self.plan))
+        return tuple(one.label for one in self._tries.attempts.values() if not one.fits(keys))
 
     @property
     def tried(self) -> tuple[Tried, ...]:
@@ -153,11 +160,12 @@ class Workbench(KeyBench):
         told, held, lost = progress or silent, self._opened, []
         if UNCHANGED not in self._tries.attempts:
             self._keep(AS_IT_IS, of=held)
-        waiting = self._waiting(self._base())
+        base = self._base()
+        waiting = self._waiting(base)
         for number, one in enumerate(waiting):
             told(one.label, number, len(waiting))
             try:
-                self._keep(self._draw(one), of=held)
+                self._keep(self._draw(one, base), of=held)
             except Cancelled:
                 raise
             except MaskmeterError as error:  # the file has no longer what its steps need
@@ -177,7 +185,8 @@ class Workbench(KeyBench):
         """Choose the release of least loss that meets a target, and return it.
 
         What is searched is the plan's family, or redraws where it has none; of what is on the map
-        already, a release that meets the target and loses less wins.
+        already, a release that meets the target and loses less wins. Where none meets it the steps
+        of the plan stay as they are, and what comes closest is on the map.
         """
         readings, begun = self._opened.readings, self._begun()
         before = {one.label for one in self.tried}
@@ -203,11 +212,13 @@ class Workbench(KeyBench):
             best = min(held, key=_costs, default=None)
             if found.met and (best is None or found.loss <= best.point.loss):
                 best = tried.get(own)
-            label = own if best is None else best.label
-            self.choose(label)
-        words = found.summary() if best is None else _said(found, best, own=label == own)
-        point = found.tried[found.label] if best is None else best.point
-        return FoundSteps(label, tuple(self.plan.step), point, best is not None, words)
+            if best is None:
+                near = () if own == UNCHANGED else self._steps_of(own)
+                words = f"{found.summary()} Nothing is chosen."
+                return FoundSteps(own, near, found.tried[found.label], met=False, summary=words)
+            self.choose(best.label)
+        words = _said(found, best, own=best.label == own)
+        return FoundSteps(best.label, best.steps, best.point, met=True, summary=words)
 
     def choose(self, label: str) -> Plan:
         """Make the steps of a point those of the plan."""
@@ -227,7 +238,7 @@ class Workbench(KeyBench):
 
     def assess(self, progress: Progress | None = None) -> Assessed:
         """Return the release of the plan as the command assesses it, its release check included."""
-        readings, plan = self._opened.readings, self._with_tables()
+        readings, plan = self._opened.readings, self._with_tables(self.plan)
         readings.assessment(plan, progress or silent)
         return readings.shown(plan, _assessed)
 
@@ -236,7 +247,7 @@ class Workbench(KeyBench):
         """The release of the present plan if it was assessed; None at once if not."""
         if not self.ready:
             return None
-        return self._opened.readings.ready(self._with_tables(), _assessed)
+        return self._opened.readings.ready(self._with_tables(self.plan), _assessed)
 
     def mend(self, finding: FindingFigures, line: str, *, reason: str = "") -> Plan:
         """Apply one of a finding's `lines` to the plan, or accept the finding for a `reason`.
@@ -291,7 +302,7 @@ class Workbench(KeyBench):
     def _plan_of(self, label: str) -> Plan:
         """Return the plan with the steps of a point, as it is measured."""
         steps = () if label == UNCHANGED else self._steps_of(label)
-        return with_steps(self._with_tables(), steps)
+        return with_steps(self._with_tables(self.plan), steps)
 
     def _steps_of_setting(self, setting: Setting) -> tuple[StepEntries, ...]:
         return steps_of_setting(setting, self._opened.readings.task(self._base()))
@@ -301,24 +312,27 @@ class Workbench(KeyBench):
         return with_target(without_steps(self.plan), None)
 
     def _waiting(self, base: Plan) -> list[Attempt]:
-        """Return the attempts with the keys of the plan that were not measured as it asks."""
+        """Return the attempts with the keys of a plan that were not measured as it asks."""
         way = self._way(base)
-        return [one for one in self._tries.of(self._names()) if one.measured != way]
+        return [one for one in self._tries.of(file_keys(base)) if one.measured != way]
 
-    def _measure_of(self, one: Attempt) -> tuple[Task, Assessor]:
-        """Return the plan with an attempt as its candidate, and what measures it."""
-        base, readings = self._base(), self._opened.readings
+    # What is drawn is measured, and marked, by a plan of before: another may follow meanwhile.
+
+    def _measure_of(self, one: Attempt, base: Plan) -> tuple[Task, Assessor]:
+        """Return a plan with an attempt as its candidate, and what measures it."""
+        readings = self._opened.readings
         return readings.task(with_attempt(base, one)), readings.assessor(base)
 
-    def _draw(self, one: Attempt) -> Attempt:
-        """Return an attempt with its first draw measured."""
-        task, assessor = self._measure_of(one)
+    def _draw(self, one: Attempt, base: Plan) -> Attempt:
+        """Return an attempt with its first draw measured as a plan asks."""
+        way = self._way(base)
+        task, assessor = self._measure_of(one, base)
         draw = first_draw(one, task, assessor, seed=self._opened.readings.seed)
-        return replace(one, draws=(draw,), measured=self._way(self._base()))
+        return replace(one, draws=(draw,), measured=way)
 
-    def _point(self, one: Attempt) -> Tried:
+    def _point(self, one: Attempt, base: Plan) -> Tried:
         """Return what the page shows of an attempt."""
-        task, assessor = self._measure_of(one)
+        task, assessor = self._measure_of(one, base)
         return Measured([one], assessor, task.target).tried[0]
 
     def _measured(self) -> Measured | None:
@@ -327,7 +341,7 @@ class Workbench(KeyBench):
             return None
         base, readings = self._base(), self._opened.readings
         way = self._way(base)
-        done = [one for one in self._tries.of(self._names()) if one.measured == way]
+        done = [one for one in self._tries.of(file_keys(base)) if one.measured == way]
         if not done:
             return None
         done.sort(key=lambda one: bool(one.steps))

@@ -194,9 +194,7 @@ def told(
     (rare,) = release.rare
     keys = " and ".join(redrawn.keys)
     if len(redrawn.keys) > 1:
-        why = (
-            f" No key alone does it. Of all pairs with {redrawn.first}, this one lowers the risk most."
-        )
+        why = f" No key alone does it. Of all pairs with {redrawn.first}, this one lowers the risk most."
     elif not met:
         why = ""
     elif others:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -37,6 +37,7 @@ from maskmeter.evidence.drawings import map_drawing, option_frame
 from maskmeter.evidence.schema import MapFigures
 from maskmeter.evidence.wording import Numbers, percent
 from maskmeter.page import Fact
+from maskmeter.plurals import plural
 from maskmeter.riskutility.riskmap import UNCHANGED, map_table
 
 TRY, REFINE = "Trying the setting", "Drawing it again"
@@ -149,7 +150,9 @@ def _show_map(desk: Desk) -> None:
         bench = desk.seen()
         if bench.pending and not desk.quick.running:  # somebody stopped it
             return TagList(tags.p(button("Measure the points", "measure-points", kind="main")))
-        return note() if bench.tried else None
+        if not bench.tried:
+            return None
+        return TagList(note(), _set_aside(bench.set_aside))
 
     @render_chart
     async def protect_map() -> Any:
@@ -261,6 +264,15 @@ def _map_actions(desk: Desk) -> None:
     desk.on("forget", bench.forget)
     desk.on("measure-points", lambda _: _measure(desk))
     desk.on("find", find)
+
+
+def _set_aside(labels: Sequence[str]) -> Tag | None:
+    """Return which points are not on the map."""
+    if not labels:
+        return None
+    column = plural(len(labels), "It needs", "They need")
+    words = f"Not on the map: {', '.join(labels)}. {column} a column that is not ticked as a key."
+    return tags.p(words, class_="under")
 
 
 def _figures(one: Tried) -> TagList:
