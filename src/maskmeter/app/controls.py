@@ -10,6 +10,9 @@ from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 
+from maskmeter.errors import InputError
+from maskmeter.formats.numbers import number_in
+
 
 def button(words: str, do: str, value: str = "", *, kind: str = "", **more: Any) -> Tag:
     """Return a button; `kind` is "main" for what most people want next, "quiet" for the rest."""
@@ -93,6 +96,18 @@ def slider(
     )
     shown = tags.output(f"{value:g}{unit}", data_of=do)
     return tags.label(tags.span(words, " ", shown), line, class_="field slider")
+
+
+def given_number(value: object, *, else_say: str = "Give a number.") -> float:
+    """Return the number that a reader gave.
+
+    >>> given_number("2,5"), given_number(3)
+    (2.5, 3.0)
+    """
+    found = number_in(str(value))
+    if found is None:
+        raise InputError(else_say)
+    return found
 
 
 def _field(words: str, control: Tag, note: str = "") -> Tag:

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 from shiny import Inputs, Session, reactive
 
 from maskmeter.app.jobs import Jobs
-from maskmeter.app.results import Assessed, RiskNow
+from maskmeter.app.results import Assessed, FileEntry, RiskNow
 from maskmeter.app.settings import Setting
 from maskmeter.app.work import Stage, Work
 from maskmeter.app.workbench import Workbench
-from maskmeter.errors import MaskmeterError
+from maskmeter.errors import FileError, MaskmeterError
 from maskmeter.formats.csv_dialect import Dialect
 
 Handler: TypeAlias = Callable[[Any], object]
@@ -144,6 +144,14 @@ class Desk:
     def draft(self) -> Draft:
         """What controls are set to that is no part of the plan."""
         return self.shared.draft
+
+    def listed(self) -> tuple[str, tuple[FileEntry, ...]]:
+        """Return the folder that is open and what can be opened there; it may be gone by now."""
+        folder = self.draft.folder
+        try:
+            return folder, self.bench.files(folder)
+        except FileError:
+            return "", self.bench.files()
 
     def risk(self) -> RiskNow | None:
         """Return the risk before protection, if it was measured."""

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from maskmeter.app.changes import with_keys, without_steps
 from maskmeter.app.counting import key_counts, key_warnings
+from maskmeter.app.problems import keys_of
 from maskmeter.app.results import ExpectedMatches, KeyCounts, KeysNow, KeyWarning, SamplingNow
 from maskmeter.app.sampling import sampling_now
-from maskmeter.app.state import BenchState, keys_of, silent
+from maskmeter.app.state import BenchState, silent
 from maskmeter.checks import Progress
 from maskmeter.errors import MaskmeterError
 from maskmeter.plan import Plan

@@ -8,7 +8,7 @@ from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 
-from maskmeter.app.controls import button, choice, entry, group, number, slider, tick
+from maskmeter.app.controls import button, choice, entry, given_number, group, number, slider, tick
 from maskmeter.app.results import FileColumn
 from maskmeter.app.settings import Setting
 from maskmeter.errors import InputError
@@ -133,9 +133,9 @@ def entries_of(action: str, value: Any, setting: Setting) -> dict[str, Any]:
     {'rate': 0.2}
     """
     if action in _SHARES:
-        return {_SHARES[action]: _number(value) / 100}
+        return {_SHARES[action]: given_number(value) / 100}
     if action in ("rarer", "rarer-than"):
-        return {"rarer_than": _number(value)}
+        return {"rarer_than": given_number(value)}
     if action == "aimed":
         return {"aimed_at": str(value)}
     if action == "within":
@@ -156,8 +156,8 @@ def _anew(action: str, value: Any, setting: Setting) -> dict[str, Any]:
     if action == "setting-key":
         return {"key": (str(value),), "aimed_at": ""}
     if action == "from-top":
-        return {"top": _number(value) if str(value).strip() else None}
-    return {"bands": tuple(_number(one) for one in str(value).split(",") if one.strip())}
+        return {"top": given_number(value) if str(value).strip() else None}
+    return {"bands": tuple(given_number(one) for one in str(value).split(",") if one.strip())}
 
 
 _SHARES = {"rate": "rate", "rare-share": "share"}
@@ -195,13 +195,6 @@ def complete(setting: Setting) -> bool:
     ):
         return False
     return bool(setting.key)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InputError("Give a number.") from None
 
 
 def note() -> TagList:

@@ -13,10 +13,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from maskmeter.app.changes import (
-    with_fraction,
-    with_population,
     with_tables,
-    with_target,
     without_candidates,
     without_steps,
 )
@@ -25,15 +22,16 @@ from maskmeter.app.counting import EncodedColumns
 from maskmeter.app.folder import StartFolder
 from maskmeter.app.history import History
 from maskmeter.app.opening import Opened, opened_example, opened_file
+from maskmeter.app.problems import Problem, fault_of, keys_of, lack_of
 from maskmeter.app.readings import FileState, Readings, Recent, file_state
 from maskmeter.app.results import FileEntry, KeysNow, OpenedFile
 from maskmeter.app.tries import Attempt, Tries
 from maskmeter.checks import Progress
-from maskmeter.errors import FileError, InputError, MaskmeterError
+from maskmeter.errors import FileError, InputError
 from maskmeter.files import whole
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.perturb.entries import StepEntries
-from maskmeter.plan import Plan, plan_text, read_plan
+from maskmeter.plan import Plan, Task, plan_text, read_plan
 from maskmeter.plan.file_keys import file_keys
 from maskmeter.plan.paths import with_paths
 from maskmeter.plan.schema import Candidate
@@ -50,13 +48,6 @@ TRYING = "this setting"  # the point of a slider that moves: it gets a label whe
 
 def silent(_stage: str, _done: int, _of: int) -> None:
     """Tell nobody."""
-
-
-class Problem(NamedTuple):
-    """What a plan still needs before the risk can be measured, and the tab where it is said."""
-
-    words: str
-    tab: str
 
 
 class Open(NamedTuple):
@@ -242,38 +233,20 @@ class BenchState:
         """Return what a plan does not say, and what is wrong with the file without reading it."""
         if held is None:
             return Problem("No file is open yet.", "file")
-        if held.state != (state := file_state(held.path)):
-            said = (
-                "has changed since it was opened: open it again" if state else "is no longer there"
-            )
-            return Problem(f"{held.file.name} {said}.", "file")
-        data = plan.data
-        if not keys_of(plan):
-            return Problem("Tick the columns that an intruder may know.", "keys")
-        if data.fraction is None and data.weights is None and data.population is None:
-            words = "Say how the file was sampled: a fraction, weights or a population file."
-            return Problem(words, "sample")
-        return None
+        if held.state == (state := file_state(held.path)):
+            return lack_of(plan)
+        said = "has changed since it was opened: open it again" if state else "is no longer there"
+        return Problem(f"{held.file.name} {said}.", "file")
 
     def _fault(self, plan: Plan, held: Open) -> Problem | None:
         """Return why the file cannot be assessed by a plan, with the tab where this is mended."""
 
+        def read(part: Plan) -> Task:
+            self._checked(part)  # what a pattern of files stands for may have changed
+            return held.readings.task(part)
+
         def found() -> tuple[Problem | None]:
-            own, task = without_candidates(plan), held.readings.task
-            whole = without_steps(with_target(own, None))
-            bare = with_fraction(with_population(whole, ""), 0.5)
-            for part, tab in ((bare, "keys"), (whole, "sample"), (without_steps(own), "risk")):
-                try:
-                    self._checked(part)  # what a pattern of files stands for may have changed
-                    _ = task(part).target
-                except MaskmeterError as error:
-                    return (Problem(str(error), tab),)
-            try:
-                made = task(own)
-                _ = made.steps, made.finish, made.family, self._with_tables(own)
-            except MaskmeterError as error:
-                return (Problem(str(error), "protect"),)
-            return (None,)
+            return (fault_of(without_candidates(plan), read, self._with_tables),)
 
         return held.problems.made(self._moment(plan, held), found)[0]
 
@@ -414,9 +387,3 @@ def _alike(plan: Plan, other: Plan) -> bool:
     """Return True when two plans read a text file in the same way."""
     ways = ((one.encoding, one.delimiter, one.decimal) for one in (plan.data, other.data))
     return next(ways) == next(ways)
-
-
-def keys_of(plan: Plan) -> list[str]:
-    """Return the keys of a plan, those of its scenarios included."""
-    known = [key for one in plan.scenario.values() for key in one.keys]
-    return list(dict.fromkeys([*plan.data.keys, *known]))

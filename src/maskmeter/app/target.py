@@ -9,7 +9,7 @@ from htmltools import Tag
 from msgspec.structs import asdict, replace
 
 from maskmeter.app import changes
-from maskmeter.app.controls import choice, group, number
+from maskmeter.app.controls import choice, given_number, group, number
 from maskmeter.app.desk import Desk
 from maskmeter.errors import InputError
 from maskmeter.plan.schema import TargetPlan
@@ -30,6 +30,7 @@ _LIMITS = {
     RECORD: "Give a risk from 0 to 100 percent.",
     "": "Choose first what the target limits.",
 }
+_NO_LIMIT = "Give the limit as a number."
 USUAL = {SHARE: 0.05, TOTAL: 10.0, RECORD: 0.5}
 
 
@@ -79,7 +80,7 @@ def connect_target(desk: Desk) -> None:
     def most(text: str) -> None:
         name = kind_of(bench.plan.target)
         if name:
-            change(**{name: _number(text) / _scale(name)})
+            change(**{name: given_number(text, else_say=_NO_LIMIT) / _scale(name)})
 
     desk.on("target-kind", kind)
     desk.on("target-most", most)
@@ -93,10 +94,3 @@ def _with(target: TargetPlan | None, entries: Mapping[str, Any]) -> TargetPlan:
 
 def _scale(kind: str) -> float:
     return 1.0 if kind == TOTAL else 100.0
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError("Give the limit as a number.") from None

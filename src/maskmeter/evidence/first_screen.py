@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from maskmeter.evidence.check_figures import check_sentence
+from msgspec.structs import replace
+
+from maskmeter.evidence.check_figures import CheckFigures, check_sentence
 from maskmeter.evidence.drawings import risk_chart
 from maskmeter.evidence.schema import Figures, RiskFigures
 from maskmeter.evidence.sections import map_figure, reductions
@@ -38,6 +40,22 @@ def top(figures: Figures) -> Top:
         " ".join(said),
         tuple(_facts(figures)) if held else (),
         tuple(_pictures(figures)) if held else (),
+    )
+
+
+def of_the_file(figures: Figures) -> Figures:
+    """Return the figures of a file that nobody has protected yet, without what is said of a release.
+
+    Its verdict is about the risk alone: a release check of it would be of no release.
+    """
+    return replace(
+        figures,
+        scenarios=tuple(replace(one, unprotected=None) for one in figures.scenarios),
+        check=CheckFigures(passed=True, findings=()),
+        mark=None if figures.target is None else figures.target.verdict,
+        changed=None,
+        left_out=None,
+        mean_loss=None,
     )
 
 

@@ -15,7 +15,6 @@ from maskmeter.app.desk import Desk
 from maskmeter.app.results import FileEntry, OpenedFile
 from maskmeter.app.tabs.tab import Tab
 from maskmeter.app.work import Work
-from maskmeter.errors import FileError
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.page import Fact
 
@@ -52,11 +51,7 @@ def connect(desk: Desk) -> None:
 
     @render.ui
     def file_list() -> TagList:
-        bench, folder = desk.seen(), desk.draft.folder
-        try:
-            return _listed(bench.folder.root, folder, bench.files(folder))
-        except FileError:  # it is gone by now
-            return _listed(bench.folder.root, "", bench.files())
+        return _listed(desk.seen().folder.root, *desk.listed())
 
     @render.ui
     def file_written() -> TagList:

@@ -6,23 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from htmltools import TagList, tags
-from msgspec.structs import replace
 from shiny import render, ui
 
 from maskmeter.app.blocks import shown, table
 from maskmeter.app.charts import chart_place, render_chart
-from maskmeter.app.controls import button, number, onward, slider
+from maskmeter.app.controls import button, given_number, number, onward, slider
 from maskmeter.app.desk import Desk
 from maskmeter.app.results import RiskNow
 from maskmeter.app.tabs.tab import Tab, headline, lacking
 from maskmeter.app.target import connect_target, target_form
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
-from maskmeter.errors import InputError
-from maskmeter.evidence.check_figures import CheckFigures
 from maskmeter.evidence.drawings import drivers_chart, path_chart
+from maskmeter.evidence.first_screen import of_the_file
 from maskmeter.evidence.model_figures import ModelFigures
-from maskmeter.evidence.schema import Figures
 from maskmeter.evidence.sections import reductions, risk_table, sections
 from maskmeter.page import Table, Text
 from maskmeter.risk.curve import AtThreshold
@@ -64,8 +61,10 @@ def connect(desk: Desk) -> None:
     connect_target(desk)
     desk.on("measure", lambda _: desk.shared.again(WORK, lambda work: _measure(desk.bench, work)))
     desk.on("threshold", lambda value: _couple(desk, lambda at: at.at_threshold(_share(value))))
-    desk.on("records", lambda value: _couple(desk, lambda at: at.at_records(round(_number(value)))))
-    desk.on("matches", lambda value: _couple(desk, lambda at: at.at_matches(_number(value))))
+    desk.on(
+        "records", lambda value: _couple(desk, lambda at: at.at_records(round(given_number(value))))
+    )
+    desk.on("matches", lambda value: _couple(desk, lambda at: at.at_matches(given_number(value))))
 
 
 def begin(desk: Desk) -> None:
@@ -79,19 +78,6 @@ def _measure(bench: Workbench, work: Work) -> None:
     bench.risk_now(work)
 
 
-def as_it_is(figures: Figures) -> Figures:
-    """Return the figures of a file without what is said of a release: it was not checked for one."""
-    return replace(
-        figures,
-        scenarios=tuple(replace(one, unprotected=None) for one in figures.scenarios),
-        check=CheckFigures(passed=True, findings=()),
-        mark=None if figures.target is None else figures.target.verdict,
-        changed=None,
-        left_out=None,
-        mean_loss=None,
-    )
-
-
 def _couple(desk: Desk, read: Callable[[Any], AtThreshold]) -> None:
     found = desk.bench.risk_ready
     if found is not None:
@@ -99,14 +85,7 @@ def _couple(desk: Desk, read: Callable[[Any], AtThreshold]) -> None:
 
 
 def _share(value: str | float) -> float:
-    return min(max(_number(value) / 100, 0.0), 1.0)
-
-
-def _number(value: str | float) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise InputError("Give a number.") from None
+    return min(max(given_number(value) / 100, 0.0), 1.0)
 
 
 def _show_risk(desk: Desk) -> None:
@@ -121,7 +100,7 @@ def _show_risk(desk: Desk) -> None:
                 tags.p("The risk of the file is measured before anything is changed."),
                 button("Measure the risk", "measure", kind="main") if not desk.moving() else None,
             )
-        return headline(as_it_is(found.figures))
+        return headline(of_the_file(found.figures))
 
     @render.ui
     def risk_target() -> TagList | None:
@@ -193,7 +172,8 @@ def _show_behind(desk: Desk) -> None:
             return None
         said = dict.fromkeys(one.text for one in found.cautions)
         return TagList(
-            table(risk_table(as_it_is(found.figures))), shown(Text(one, "Caution") for one in said)
+            table(risk_table(of_the_file(found.figures))),
+            shown(Text(one, "Caution") for one in said),
         )
 
     @render.ui

@@ -15,7 +15,7 @@ from maskmeter.app.desk import Desk
 from maskmeter.app.results import FileEntry, OpenedFile, SamplingNow
 from maskmeter.app.tabs.tab import Tab, lacking
 from maskmeter.app.workbench import Workbench
-from maskmeter.errors import FileError, InputError, MaskmeterError
+from maskmeter.errors import InputError, MaskmeterError
 from maskmeter.evidence.wording import percent
 from maskmeter.formats.numbers import number_in
 from maskmeter.page import Fact
@@ -56,7 +56,7 @@ def connect(desk: Desk) -> None:
                 "How was the file sampled?",
                 *(radio(words, "sampled", one, on=one == kind) for one, words in KINDS.items()),
             ),
-            _entry(kind, file, bench, _files(bench, desk.draft.folder)),
+            _entry(kind, file, bench, desk.listed()[1]),
         )
 
     @render.ui
@@ -92,13 +92,6 @@ def _actions(desk: Desk) -> None:
     desk.on("fraction", fraction)
     desk.on("weights", weights)
     desk.on("population", population)
-
-
-def _files(bench: Workbench, folder: str) -> tuple[FileEntry, ...]:
-    try:
-        return bench.files(folder)
-    except FileError:  # it is gone by now
-        return bench.files()
 
 
 def _percent(text: str) -> float:

@@ -147,12 +147,7 @@ def _show_map(desk: Desk) -> None:
 
     @render.ui
     def protect_note() -> TagList | None:
-        bench = desk.seen()
-        if bench.pending and not desk.quick.running:  # somebody stopped it
-            return TagList(tags.p(button("Measure the points", "measure-points", kind="main")))
-        if not bench.tried:
-            return None
-        return TagList(note(), _set_aside(bench.set_aside))
+        return _note(desk)
 
     @render_chart
     async def protect_map() -> Any:
@@ -264,6 +259,14 @@ def _map_actions(desk: Desk) -> None:
     desk.on("forget", bench.forget)
     desk.on("measure-points", lambda _: _measure(desk))
     desk.on("find", find)
+
+
+def _note(desk: Desk) -> TagList | None:
+    """Return what is said above the map."""
+    bench = desk.seen()
+    if bench.pending and not desk.quick.running:  # somebody stopped it
+        return TagList(tags.p(button("Measure the points", "measure-points", kind="main")))
+    return TagList(note(), _set_aside(bench.set_aside)) if bench.tried else None
 
 
 def _set_aside(labels: Sequence[str]) -> Tag | None:
