@@ -95,6 +95,18 @@ class Visit:
         more = "" if value is None else f'[data-value="{value}"]'
         self.page.locator(f'button[data-do="{action}"]{more}:visible').first.click()
 
+    def key(self, selector, *keys):
+        """Go to a control with the Tab key alone, and press some keys there."""
+        for _ in range(200):
+            if self.page.evaluate("(one) => document.activeElement.matches(one)", selector):
+                break
+            self.page.keyboard.press("Tab")
+        else:
+            raise AssertionError(f"Tab does not reach {selector}")
+        for one in keys:
+            self.page.keyboard.press(one)
+        self.settle()
+
     def answer(self, slider, value, *, place):
         """Return the milliseconds until a part of the page answers to a slider."""
         return self.page.evaluate(ANSWER, [slider, place, str(value)])

@@ -16,6 +16,7 @@ from app.surveys import write_survey
 from app.test_walk import to_the_risk
 
 LARGE = 100_000_000  # bytes
+TIMED = bool(os.environ.get("MASKMETER_FULL"))  # elsewhere other tests take the processors too
 pytestmark = pytest.mark.skipif(
     not (os.environ.get("MASKMETER_FULL") or os.environ.get("MASKMETER_NO_SKIPS")),
     reason="a long walk: make test-full",
@@ -52,7 +53,6 @@ def importing():
     return time.monotonic() - began
 
 
-@pytest.mark.full
 def test_sliders_answer_within_300_ms_at_15000_records(survey, capsys):
     reference = min(importing() for _ in range(3))
     with served(survey, "survey.sav") as found:
@@ -73,11 +73,12 @@ def test_sliders_answer_within_300_ms_at_15000_records(survey, capsys):
             f" {memory:.0f} MB"
         )
 
-    # Two seconds where the libraries under it load in 0.16 s, as on the page of benchmarks.
-    assert opened < 2 / 0.16 * reference
-    assert median(curve) < 300
-    assert all(median(one) < 300 for one in answers.values())
     assert memory < 500
+    if TIMED:
+        # Two seconds where the libraries under it load in 0.16 s, as on the page of benchmarks.
+        assert opened < 2 / 0.16 * reference
+        assert median(curve) < 300
+        assert all(median(one) < 300 for one in answers.values())
 
 
 def test_work_can_be_stopped_and_changes_nothing_then(survey):
@@ -126,33 +127,45 @@ def test_every_tab_is_accessible_in_light_and_dark_wide_and_narrow(survey):
     assert errors == []
 
 
-def test_the_keyboard_alone_goes_the_way(survey):
+def test_the_keyboard_alone_goes_the_whole_way(survey):
     with served(survey, "survey.sav") as found, visit(found) as reader:
         page = reader.page
         page.wait_for_selector("text=Choose the keys", timeout=LONG)
-        page.locator("#file_open a").focus()
-        page.keyboard.press("Enter")
-        reader.settle()
-        page.locator('[data-do="key"][data-value="sex"]').focus()
-        page.keyboard.press("Space")
-        reader.settle()
-        focused = page.evaluate("document.activeElement.dataset.value")
-        ticked = page.locator('[data-do="key"][data-value="sex"]').is_checked()
+        reader.key("#file_open a", "Enter")
+        for keys in ("5 keys", "6 keys"):
+            reader.key('[data-do="key"][data-value="sex"]', "Space")
+            assert keys in reader.text(".about")
+        reader.key("#key_columns .next a", "Enter")
+        reader.key('[data-do="fraction"]', "1", "Enter")
+        reader.key("#sample_now .next a", "Enter")
+        page.wait_for_selector("#risk_next a", timeout=LONG)
+        above = int(page.locator('[data-do="records"]').input_value())
+        reader.key('[data-do="threshold"]', *["ArrowLeft"] * 5)
+        assert int(page.locator('[data-do="records"]').input_value()) > above
+        reader.key("#risk_next a", "Enter")
+        page.wait_for_selector("#protect_points table", timeout=LONG)
+        reader.key('[data-do="rate"]', *["ArrowRight"] * 4)
+        page.wait_for_selector("text=over 5 draws", timeout=LONG)
+        reader.key('[data-do="choose"][data-value="swap lad 12%"]', "Enter")
+        reader.key("#protect_next a", "Enter")
+        page.wait_for_selector("#check_next a", timeout=LONG)
+        reader.key("#check_next a", "Enter")
+        reader.key('[data-line="save-plan"]', "Control+a", *"keys", "Tab", "Enter")
+        page.wait_for_selector("text=Wrote keys.toml", timeout=LONG)
 
-        assert (focused, ticked) == ("sex", False)
-        assert "5 keys" in reader.text(".about")
-        assert page.evaluate("location.hash") == "#keys"
+        assert "swap lad 12%" in reader.text(".about")
+        assert reader.errors == []
 
 
-@pytest.mark.full  # times of a shared machine: the other walks need none
 def test_a_hundred_megabytes_are_opened_and_counted_within_ten_seconds(tmp_path, town, capsys):
     path = tmp_path / "large.csv"
     text = town.write_csv().encode()
-    head, _, body = text.partition(b"\n")
+    (head, _, body), many = text.partition(b"\n"), 0
     with path.open("wb") as file:
         file.write(head + b"\n")
         while file.tell() < LARGE:
             file.write(body)
+            many += body.count(b"\n")
     with served(tmp_path) as found, visit(found) as reader:
         reader.page.wait_for_selector("text=large.csv", timeout=LONG)
         began = time.monotonic()
@@ -161,8 +174,9 @@ def test_a_hundred_megabytes_are_opened_and_counted_within_ten_seconds(tmp_path,
         reader.page.click("text=Choose the keys")
         reader.page.wait_for_selector("#key_counts .facts", timeout=LONG)
         seconds = time.monotonic() - began
-        memory = found.memory()
+        about, memory = reader.text(".about"), found.memory()
     with capsys.disabled():
         print(f"\n100 MB opened and counted in {seconds:.1f} s; {memory:.0f} MB")  # noqa: T201 - asked for
 
-    assert seconds < 10
+    assert f"{many:,} records" in about
+    assert seconds < (10 if TIMED else 60)

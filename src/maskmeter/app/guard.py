@@ -35,8 +35,8 @@ def new_token() -> str:
 class Guard:
     """An ASGI application that lets one browser through to another application.
 
-    The browser shows a one-time token, and gets a cookie that no other site can send or read. All
-    that comes without it, from another origin or under another host name is refused, and every
+    The browser shows a one-time token, and gets a cookie that no script can read and that is not sent
+    from other sites. All that comes without it, from another origin or under another host name is refused, and every
     answer has headers that forbid scripts, frames and requests from elsewhere.
     """
 

@@ -70,12 +70,7 @@ def document() -> str:
                 " may see."
             )
         ),
-        tags.div(
-            # The button stays while the stages beside it change: a click on it is never lost.
-            tags.div(ui.output_ui("working"), ui.output_ui("stopping"), class_="work"),
-            tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
-            class_="status",
-        ),
+        _status(),
     )
     text = str(tags.html(head, body, lang="en"))
     return "<!DOCTYPE html>\n" + text.replace("DEPENDENCIES", _DEPENDENCIES, 1)
@@ -93,6 +88,16 @@ def _bar() -> Tag:
             class_="tools",
         ),
         class_="bar",
+    )
+
+
+def _status() -> Tag:
+    """Return the place for what goes on, and for what was said last."""
+    return tags.div(
+        # The button stays while the stages beside it change: a click on it is never lost.
+        tags.div(ui.output_ui("working"), ui.output_ui("stopping"), class_="work"),
+        tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
+        class_="status",
     )
 
 
