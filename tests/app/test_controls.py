@@ -36,6 +36,7 @@ ALL = [
     "risk_model",
     "risk_next",
     "protect_missing",
+    "protect_note",
     "protect_form",
     "protect_now",
     "protect_target",
@@ -162,6 +163,8 @@ def test_a_file_of_the_population_makes_the_risk_exact(talk):
 def test_a_file_that_is_opened_again_is_read_again(talk):
     sampled(talk)
     talk.do("open", "survey.csv")
+    talk.wait("status", "press again to leave them and open survey.csv")
+    talk.do("open", "survey.csv")
     talk.wait("sample_now", "not known yet")
     talk.do("fraction", "1")
     talk.wait("sample_now", "a fraction of")
@@ -184,6 +187,97 @@ def test_a_text_file_is_read_as_the_reader_says(folder):
         talk.wait("sample_now", "weights that sum to 600")
         talk.do("encoding", "klingon")
         talk.wait("status", "encoding")
+
+
+def test_what_is_said_of_one_text_file_is_not_taken_for_another(folder):
+    (folder / "plain.csv").write_text(
+        "region,sex,years\n" + "Süd,f,31\nOst,m,57\n" * 20, encoding="utf-8"
+    )
+    (folder / "western.csv").write_bytes(("region;sex\n" + "Süd;f\nOst;m\n" * 20).encode("latin-1"))
+    with opened(folder) as talk:
+        talk.wait("file_list", "western.csv")
+        talk.do("open", "western.csv")
+        talk.wait("status", "say below the list how it is written")
+        talk.wait("file_written", "Encoding")
+        assert "open" in talk.shown["file_written"]["html"].partition("<summary>")[0]
+        talk.do("encoding", "latin-1")
+        talk.do("open", "western.csv")
+        talk.wait("about", "western.csv")
+        assert 'value="latin-1"' in talk.shown["file_written"]["html"]
+        talk.do("open", "plain.csv")
+        talk.wait("about", "plain.csv")
+        talk.until(lambda _: 'value="latin-1"' not in talk.shown["file_written"]["html"])
+        talk.tab("protect")
+        talk.do("fraction", "5")
+        talk.do("method", "recode")
+        talk.do("setting-key", "region")
+        talk.wait("protect_form", "Süd")
+
+
+def test_work_that_is_not_saved_is_left_only_when_asked_twice(talk):
+    sampled(talk)
+    talk.do("example")
+    talk.wait("status", "press again to leave them and open the example")
+    talk.do("save-plan", "kept")
+    talk.wait("status", "Wrote kept.toml")
+    talk.wait("decide_copy", "--plan kept.toml")
+    talk.do("example")
+    talk.wait("about", "14,662 records")
+
+
+def test_bands_are_written_by_hand_and_undone(folder):
+    people = pl.read_csv(folder / "survey.csv")
+    people.with_columns(years=pl.col("pid") % 90).write_csv(folder / "years.csv")
+    with opened(folder, "years.csv") as talk:
+        talk.wait("key_columns", "years")
+        talk.tab("keys")
+        talk.do("key", {"name": "years", "on": True})
+        talk.do("no-bands", "years")
+        talk.wait("key_columns", "Put it into bands")
+        for text, said in (("0; many", "numbers with commas"), ("30, 10", "from low to high")):
+            talk.do("set-bands", {"value": "years", "text": text})
+            talk.wait("status", said)
+        talk.do("set-bands", {"value": "years", "text": "0; 30 60"})
+        talk.wait("key_columns", "In bands from 0, 30, 60")
+        talk.wait("key_columns", "3 bands")
+        talk.wait("key_counts", "Unique records")
+
+
+def test_a_setting_that_is_not_complete_shows_no_figures_of_the_one_before(talk):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_now", "Records changed")
+    talk.do("method", "recode")
+    talk.wait("protect_form", "Or join categories by hand")
+    talk.until(lambda _: talk.words("protect_now") == "")
+    talk.until(lambda _: "this setting" not in talk.words("protect_points"))
+
+
+def test_a_map_that_cannot_be_measured_is_not_that_of_the_file_before(talk, folder):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_points", "this setting")
+    (folder / "single.csv").write_text("sex\n" + "f\nm\n" * 100, encoding="utf-8")
+    for _ in range(2):
+        talk.do("open", "single.csv")
+    talk.wait("about", "single.csv")
+    talk.do("key", {"name": "sex", "on": True})
+    talk.do("fraction", "5")
+    talk.wait("status", "No table to measure the loss on")
+    talk.until(lambda _: talk.words("protect_points") == "")
+
+
+def test_a_release_that_changes_no_key_any_more_is_said_to_protect_nobody(talk):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_points", "this setting")
+    talk.do("choose", "this setting")
+    talk.wait("about", "swap lad 10%")
+    talk.do("untick", "lad")
+    talk.wait("protect_note", "Not on the map: swap lad 10%. It needs a column")
+    talk.wait("protect_note", "The release changes lad, which no intruder is taken to know")
+    talk.tab("check")
+    talk.wait("check_top", "protects nobody")
 
 
 def test_an_impossible_target_is_refused_and_the_page_goes_on(talk, folder):
@@ -322,7 +416,7 @@ def test_categories_are_joined_by_hand_and_parted_again(talk):
     talk.do("part", "all")
     talk.until(lambda _: "all: " not in talk.words("protect_form"))
     talk.do("bounds", "0, many")
-    talk.wait("status", "Give a number.")
+    talk.wait("status", "Give numbers with commas between them")
 
 
 def test_what_is_found_is_chosen_checked_mended_and_compared(talk, folder):

@@ -228,6 +228,23 @@ def test_undoing_an_opened_plan_takes_its_points_off_the_map_again(root):
     ]
 
 
+def test_a_release_that_is_mended_has_a_point_of_its_own(root):
+    bench = opened(root)
+    label = bench.try_setting(Setting("swap", ("lad",), rate=0.3)).label
+    bench.choose(label)
+    finding = next(one for one in bench.assess().check.findings if one.column == "town")
+    line = next(one for one in finding.lines if "carry" in one)
+    bench.mend(finding, line)
+
+    assert bench.chosen == f"{label} with town"
+    found = bench.map()
+    assert found[bench.chosen].informed == found[label].informed
+    assert found[bench.chosen].loss < found[label].loss  # what belongs together stays so
+    assert bench.undo().step != bench.redo().step
+    bench.choose(label)
+    assert bench.chosen == label
+
+
 def test_undo_brings_the_candidates_of_an_earlier_plan_file_back(root):
     for name, rate in (("first", 0.1), ("second", 0.3)):
         saved = opened(root)
@@ -305,9 +322,9 @@ def test_settings_that_differ_never_share_a_label(root):
     ]
 
     assert labels == [
-        "recode age in 1 group",
-        "recode age in 1 group (2)",
-        "recode age in 1 group",
+        "recode age with some",
+        "recode age with some (2)",
+        "recode age with some",
     ]
     assert len(bench.tried) == 2
 

@@ -5,6 +5,7 @@ They have neither id nor name, by which Shiny would take them for inputs of its 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -108,6 +109,17 @@ def given_number(value: object, *, else_say: str = "Give a number.") -> float:
     if found is None:
         raise InputError(else_say)
     return found
+
+
+def given_numbers(text: str) -> tuple[float, ...]:
+    """Return the numbers of a list, with commas, semicolons or spaces between them.
+
+    >>> given_numbers("0, 16; 30 65"), given_numbers(" ")
+    ((0.0, 16.0, 30.0, 65.0), ())
+    """
+    words = "Give numbers with commas between them, such as 0, 16, 30."
+    parts = (one for one in re.split(r"[,;\s]+", text) if one)
+    return tuple(given_number(one, else_say=words) for one in parts)
 
 
 def _field(words: str, control: Tag, note: str = "") -> Tag:

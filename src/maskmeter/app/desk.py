@@ -34,9 +34,10 @@ class Draft:
     """What controls are set to that is no part of the plan: the page comes back to it after a reload."""
 
     folder: str = ""
-    written: Dialect = field(
-        default_factory=Dialect
-    )  # how text files are, if that is not found out
+    written: Dialect = field(default_factory=Dialect)  # what a text file is said to be
+    written_for: str = ""  # the file that was opened so; none was yet
+    doubted: bool = False  # whether a text file could not be opened
+    leaving: str = ""  # what was to be opened in place of work that is not saved
     sampled: str = ""  # the kind of sampling that is being entered
     setting: Setting = field(default_factory=lambda: Setting("swap"))
     resting: str = ""  # the label that the setting has on the map; none while a slider moves
@@ -67,10 +68,9 @@ class Shared:
             self.draft = replace(self.draft, **entries)
             self.drafts += 1
 
-    def clear(self) -> None:
-        """Set the controls back, as for another file; the folder stays open."""
-        kept = {"folder": self.draft.folder, "written": self.draft.written}
-        self.change(**{**vars(Draft()), **kept})
+    def clear(self, **entries: Any) -> None:
+        """Set the controls back, as for another file, but for some entries; the folder stays open."""
+        self.change(**{**vars(Draft()), "folder": self.draft.folder, **entries})
 
     def once(self, name: str, task: Callable[[Work], object]) -> None:
         """Start work, unless it was started in this state already or another piece of it runs."""

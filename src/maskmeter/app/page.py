@@ -7,6 +7,7 @@ from shiny import App, Inputs, Outputs, Session, reactive, render, ui
 
 from maskmeter.app import changes, controls
 from maskmeter.app.desk import Desk, Shared
+from maskmeter.app.state import OF_THE_PLAN
 from maskmeter.app.tabs import TABS, Tab
 from maskmeter.app.tabs.tab import read
 from maskmeter.app.work import Stage
@@ -132,8 +133,8 @@ def _frame(desk: Desk) -> None:
         parts = [file.name, counted(file.records, "record")]
         if keys:
             parts.append(counted(keys, "key"))
-        if bench.plan.step and bench.chosen:
-            parts.append(bench.chosen)
+        if bench.plan.step:
+            parts.append(bench.chosen or OF_THE_PLAN)
         return TagList(*(tags.span(one) for one in parts))
 
     @render.ui
@@ -144,6 +145,14 @@ def _frame(desk: Desk) -> None:
             _step_button("Redo", "redo", able=bench.can_redo),
         )
 
+    _say_what_goes_on(desk)
+    desk.on("undo", lambda _: _moved(desk, back=True))
+    desk.on("redo", lambda _: _moved(desk, back=False))
+    desk.on("read", lambda _: read(desk))
+    desk.on("no-steps", lambda _: desk.bench.apply(changes.without_steps))
+
+
+def _say_what_goes_on(desk: Desk) -> None:
     @render.ui
     def working() -> Tag | None:
         running = desk.moving()
@@ -160,10 +169,6 @@ def _frame(desk: Desk) -> None:
             return tags.p(running[0], class_="unseen")  # said once, not at every stage
         return tags.p(words, class_="notice failed" if failed else "notice") if words else None
 
-    desk.on("undo", lambda _: _moved(desk, back=True))
-    desk.on("redo", lambda _: _moved(desk, back=False))
-    desk.on("read", lambda _: read(desk))
-    desk.on("no-steps", lambda _: desk.bench.apply(changes.without_steps))
     desk.on("stop", lambda _: desk.shared.stop())
 
 

@@ -8,7 +8,17 @@ from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 
-from maskmeter.app.controls import button, choice, entry, given_number, group, number, slider, tick
+from maskmeter.app.controls import (
+    button,
+    choice,
+    entry,
+    given_number,
+    given_numbers,
+    group,
+    number,
+    slider,
+    tick,
+)
 from maskmeter.app.results import FileColumn
 from maskmeter.app.settings import Setting
 from maskmeter.errors import InputError
@@ -157,7 +167,7 @@ def _anew(action: str, value: Any, setting: Setting) -> dict[str, Any]:
         return {"key": (str(value),), "aimed_at": ""}
     if action == "from-top":
         return {"top": given_number(value) if str(value).strip() else None}
-    return {"bands": tuple(given_number(one) for one in str(value).split(",") if one.strip())}
+    return {"bands": given_numbers(str(value))}
 
 
 _SHARES = {"rate": "rate", "rare-share": "share"}

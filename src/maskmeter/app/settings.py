@@ -23,6 +23,9 @@ from maskmeter.riskutility.search import risk_before
 Method: TypeAlias = Literal["redraw", "swap", "pram", "recode", "subsample"]
 
 
+_NAMED = 2  # groups of a recode that its label names
+
+
 @dataclass(frozen=True)
 class Setting:
     """One way to protect the file: a method, and what its sliders say; what it has no use for is left.
@@ -57,7 +60,9 @@ def describe(setting: Setting) -> str:
     rate = f"{setting.rate:.1%}".replace(".0%", "%")
     recoded = f"in {counted(len(setting.bands), 'band')}" if setting.bands else ""
     if setting.groups:
-        recoded = f"in {counted(len(setting.groups), 'group')}"
+        names = list(setting.groups)
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        recoded = f"with {', '.join(names[:_NAMED])}{more}"
     elif setting.top is not None:
         recoded = f"topped at {setting.top:g}"
     share = "" if setting.share == 1 else f", {setting.share:.0%} of them"

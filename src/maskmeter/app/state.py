@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,6 @@ from maskmeter.app.changes import (
     without_candidates,
     without_steps,
 )
-from maskmeter.app.command_lines import shown_command
 from maskmeter.app.counting import EncodedColumns
 from maskmeter.app.folder import StartFolder
 from maskmeter.app.history import History
@@ -27,22 +25,17 @@ from maskmeter.app.readings import FileState, Readings, Recent, file_state
 from maskmeter.app.results import FileEntry, KeysNow, OpenedFile
 from maskmeter.app.tries import Attempt, Tries
 from maskmeter.checks import Progress
-from maskmeter.errors import FileError, InputError
-from maskmeter.files import whole
+from maskmeter.errors import InputError
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.perturb.entries import StepEntries
-from maskmeter.plan import Plan, Task, plan_text, read_plan
-from maskmeter.plan.file_keys import file_keys
+from maskmeter.plan import Plan, Task, read_plan
 from maskmeter.plan.paths import with_paths
-from maskmeter.plan.schema import Candidate
-from maskmeter.plan.script import python_lines
 from maskmeter.streams import seed_of
 
 Change: TypeAlias = Plan | Callable[[Plan], Plan]
 
 OF_THE_PLAN = "steps of the plan"
 _EXAMPLE = "maskmeter-demo/survey.csv"  # where `maskmeter demo` writes it
-_PACK = "evidence"  # the usual folder of a pack
 TRYING = "this setting"  # the point of a slider that moves: it gets a label when it rests
 
 
@@ -78,6 +71,7 @@ class BenchState:
         self._opens = 0  # files so far
         self._example: TemporaryDirectory[str] | None = None
         self._packs: dict[Hashable, str] = {}  # folders of saved packs, by what was saved
+        self._plans: dict[Hashable, str] = {}  # plan files, likewise
         self.version = 0
 
     # -- plans ---------------------------------------------------------------------------------
@@ -92,6 +86,17 @@ class BenchState:
         with self._lock:
             plan = change if isinstance(change, Plan) else change(self.plan)
             return self._at(self._history.then(self._checked(plan)))
+
+    @property
+    def changed_on_disk(self) -> bool:
+        """Whether the open file was written anew since it was opened."""
+        held = self._open
+        return held is not None and held.state != file_state(held.path)
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether the plan was changed since the file was opened, and not saved as it is now."""
+        return self.can_undo and self.moment not in self._plans
 
     @property
     def can_undo(self) -> bool:
@@ -123,77 +128,6 @@ class BenchState:
             self._tries = self._tries.with_points(self.plan, OF_THE_PLAN)
             self._changed()
             return self.plan
-
-    def save_plan(self, path: str) -> Path:
-        """Write the plan to a new file below the start directory, and return where."""
-        self.folder.inside(path)  # before an ending makes another name of it
-        target = self.folder.inside(path if path.endswith(".toml") else f"{path}.toml")
-        folder = target.parent
-        if not folder.is_dir():
-            raise FileError(f"Cannot write {path!r}: there is no such folder.")
-        plan = with_paths(
-            self.saved_plan(), lambda name: Path(os.path.relpath(name, folder)).as_posix()
-        )
-        with self._lock:  # another window may save under the same name
-            if target.exists():
-                raise FileError(f"{path!r} already exists: choose another name.")
-            with whole(target) as unfinished:
-                unfinished.write_text(plan_text(plan), encoding="utf-8")
-        return target
-
-    def saved_plan(self) -> Plan:
-        """Return the plan as it is saved: with the tables of the loss, and the map as candidates.
-
-        A point with the steps of the plan itself is left out. A candidate that a plan file brought is
-        kept even if it changes a column that is no key. A family has no place beside releases.
-        """
-        plan = self.plan
-        if self.problem() is not None:
-            return plan
-        keys = file_keys(without_steps(plan))
-        rest = [
-            Candidate(one.label, list(one.steps))
-            for one in self._tries.attempts.values()
-            if (one.given or one.fits(keys))
-            and one.steps
-            and one.label != TRYING
-            and list(one.steps) != list(plan.step)
-        ]
-        family = None if rest or plan.step else plan.family
-        return msgspec.structs.replace(self._with_tables(plan), candidate=rest, family=family)
-
-    def plan_text(self) -> str:
-        """Return the plan as the file that the command reads; paths start at the start directory."""
-        root = self.folder.root
-        return plan_text(with_paths(self.saved_plan(), lambda name: os.path.relpath(name, root)))
-
-    @property
-    def saved_pack(self) -> str:
-        """The folder of the pack that was saved of the present plan; empty if none was."""
-        return self._packs.get(self.moment, "")
-
-    @property
-    def _made(self) -> str:
-        """Where the provenance of the present release is, or will be."""
-        return f"{self.saved_pack or _PACK}/internal/provenance.json"
-
-    def python_lines(self) -> str:
-        """Return the lines of Python that make and assess the same release, by its saved provenance."""
-        task = self._opened.readings.task(self._with_tables(self.plan))
-        out = f"{self.saved_pack or _PACK}-again"
-        return python_lines(task, source=self._source, provenance=self._made, out=out)
-
-    def repeat_line(self) -> str:
-        """Return the command that makes the same release again, by its saved provenance."""
-        out = f"{self.saved_pack or _PACK}-again"
-        return shown_command(
-            ["maskmeter", "assess", self._source, "--from", self._made, "--out", out]
-        )
-
-    def command_line(self, plan: str = "plan.toml") -> str:
-        """Return the command that assesses the file by the saved plan, with a draw of its own."""
-        out = f"{self.saved_pack or _PACK}-anew"
-        return shown_command(["maskmeter", "assess", self._source, "--plan", plan, "--out", out])
 
     # -- what the plan lacks -------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -75,6 +75,11 @@ class Tries:
             found = found.with_attempt(Attempt(one.label, tuple(one.step), given=True))
         return found
 
+    def with_steps(self, steps: Sequence[StepEntries], label: str) -> Tries:
+        """Return them with steps that are yet to be measured, under a label that is free for them."""
+        listed = tuple(steps)
+        return self.with_attempt(Attempt(self.free_label(label, listed), listed))
+
     def following(self, plans: Sequence[Plan]) -> Tries:
         """Return them without what came with plan files that none of these plans is from."""
         known = [one.step for plan in plans for one in plan.candidate]
@@ -97,6 +102,18 @@ class Tries:
     def of(self, keys: Collection[str]) -> list[Attempt]:
         """Return those that need none but these keys: others wait until theirs are ticked again."""
         return [one for one in self.attempts.values() if one.fits(keys)]
+
+
+def mended_label(label: str, before: Sequence[StepEntries], after: Sequence[StepEntries]) -> str:
+    """Return the label of steps that were mended: what travels with their keys now is named."""
+    old, new = ([*_carried(before)], [*_carried(after)])
+    added = [one for one in dict.fromkeys(new) if one not in old]
+    return f"{label} with {', '.join(added)}" if added else f"{label}, mended"
+
+
+def _carried(steps: Sequence[StepEntries]) -> Iterator[str]:
+    for one in steps:
+        yield from getattr(one, "carry", ())
 
 
 def with_attempt(base: Plan, one: Attempt) -> Plan:

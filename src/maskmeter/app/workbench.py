@@ -11,21 +11,27 @@ from maskmeter.app.changes import with_steps, with_target, without_steps
 from maskmeter.app.deciding import beside
 from maskmeter.app.key_bench import KeyBench
 from maskmeter.app.results import Assessed, FoundSteps, RiskNow, SideBySide, Tried
+from maskmeter.app.saving_bench import SavingBench
 from maskmeter.app.settings import Setting, describe, steps_of_setting
 from maskmeter.app.state import TRYING, silent
-from maskmeter.app.tries import AS_IT_IS, Attempt, Measured, first_draw, refined, with_attempt
+from maskmeter.app.tries import (
+    AS_IT_IS,
+    Attempt,
+    Measured,
+    first_draw,
+    mended_label,
+    refined,
+    with_attempt,
+)
 from maskmeter.app.work import Cancelled
 from maskmeter.checks import Progress
 from maskmeter.errors import InputError, MaskmeterError
-from maskmeter.evidence import Pack
 from maskmeter.evidence.assessment import Assessment
 from maskmeter.evidence.check_figures import FindingFigures
 from maskmeter.evidence.figures import comparison_figures, figures
-from maskmeter.evidence.pack import write_pack
 from maskmeter.evidence.schema import MapFigures
-from maskmeter.files import check_new_folder
 from maskmeter.perturb import Release
-from maskmeter.perturb.entries import StepEntries
+from maskmeter.perturb.entries import StepEntries, names_of
 from maskmeter.plan import Plan, Task
 from maskmeter.plan.file_keys import file_keys
 from maskmeter.plan.mending import mended, with_accepted
@@ -34,12 +40,12 @@ from maskmeter.risk.curve import RiskCurve
 from maskmeter.riskutility import FoundRelease, RiskUtilityMap
 from maskmeter.riskutility.assessor import Assessor, Steps
 from maskmeter.riskutility.riskmap import UNCHANGED
-from maskmeter.workflows import search_task, settings_of, written_out
+from maskmeter.workflows import search_task
 
 _ACCEPT = "[check] accept"  # how a line begins that accepts a finding
 
 
-class Workbench(KeyBench):
+class Workbench(KeyBench, SavingBench):
     """A file, a list of plans for it with a position, and what was tried: all that the page shows.
 
     Errors are `MaskmeterError`s whose text may be shown. Methods with `progress` may take seconds:
@@ -137,6 +143,12 @@ class Workbench(KeyBench):
         """The points that are not on the map, because they need a column that is no key."""
         keys = file_keys(without_steps(self.plan))
         return tuple(one.label for one in self._tries.attempts.values() if not one.fits(keys))
+
+    @property
+    def idle_changes(self) -> tuple[str, ...]:
+        """The columns that the plan changes though no intruder is taken to know them."""
+        changed = [key for one in self.plan.step for key in names_of(getattr(one, "key", None))]
+        return tuple(one for one in dict.fromkeys(changed) if one not in self.keys)
 
     @property
     def tried(self) -> tuple[Tried, ...]:
@@ -263,7 +275,15 @@ class Workbench(KeyBench):
                     reason=reason,
                 )
             )
-        return self.apply(lambda plan: mended(plan, line, key=finding.key))
+        with self._lock:
+            label, before = self.chosen, self.plan.step
+            plan = self.apply(lambda plan: mended(plan, line, key=finding.key))
+            if plan.step and plan.step != before and not self.chosen:
+                self._tries = self._tries.with_steps(
+                    plan.step, mended_label(label, before, plan.step)
+                )
+                self._changed()
+            return plan
 
     def side_by_side(self, labels: Sequence[str], progress: Progress | None = None) -> SideBySide:
         """Return points of the map next to each other, each assessed in full with the plan's target."""
@@ -283,19 +303,6 @@ class Workbench(KeyBench):
         found = [ready(self._plan_of(label), _assessed) for label in labels]
         known = tuple(one for one in found if one is not None)
         return beside(tuple(labels), known) if len(known) == len(labels) > 0 else None
-
-    def save_pack(self, folder: str, progress: Progress | None = None) -> Pack:
-        """Write the evidence pack of the saved plan to a new or empty folder below the start directory."""
-        held, out, told = self._opened, self.folder.inside(folder), progress or silent
-        check_new_folder(out, held.path)  # before the work
-        plan, saving = self.saved_plan(), self.moment
-        settings = replace(settings_of(plan.report), invented=held.file.example)
-        task, found = held.readings.assessment(plan, told)
-        told("Writing", 4, 5)
-        pack = write_pack(found, out, settings, plan=written_out(task))
-        self._packs[saving] = self.folder.name(out)
-        self._changed()
-        return pack
 
     # -- private -------------------------------------------------------------------------------
 

@@ -151,7 +151,8 @@ def map_table(
 ) -> Table:
     """Return the releases of a map as a table; `frame` is that of `map_frame`.
 
-    Upper ends, shares and the frontier are those of the intruder who decides.
+    Upper ends, shares and the frontier are those of the intruder who decides, whose matches stand
+    beside them.
 
     >>> import polars as pl
     >>> one = {"label": "RS20", "risk": 299.21, "informed": 311.0, "informed_upper": 320.0}
@@ -161,12 +162,14 @@ def map_table(
     (('RS20', '299.2', '311.0', '320.0', '11.0%', '4.30', '20.0%', 'chosen'),)
     """
     leaves_out = bool((frame["left_out"] > 0).any())
-    prefix = "informed_" if intruder == INFORMED else ""
+    informed = intruder == INFORMED
+    prefix = "informed_" if informed else ""
+    matches = {"exact": "risk", "informed": "informed"}
+    order = ("exact", "informed") if informed else ("informed", "exact")
     rows = tuple(
         (
             one["label"],
-            f"{one['risk']:,.1f}",
-            f"{one['informed']:,.1f}",
+            *(f"{one[matches[name]]:,.1f}" for name in order),
             f"{one[f'{prefix}upper']:,.1f}",
             f"{one[f'{prefix}share']:.1%}",
             f"{one['loss']:.2f}",
@@ -177,7 +180,7 @@ def map_table(
         for one in frame.iter_rows(named=True)
     )
     left_out = ("left out",) if leaves_out else ()
-    figures = ("exact", "informed", "upper", "share", "loss", "changed")
+    figures = (*order, "upper", "share", "loss", "changed")
     axis = AXES[measure]
     return Table(
         f"Expected correct matches and {axis[0].lower()}{axis[1:]}",

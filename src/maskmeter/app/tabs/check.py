@@ -11,7 +11,7 @@ from shiny import render, ui
 from maskmeter.app.blocks import shown
 from maskmeter.app.controls import button, missing, onward
 from maskmeter.app.desk import Desk
-from maskmeter.app.tabs.tab import Tab, headline, lacking
+from maskmeter.app.tabs.tab import Tab, headline, idle, lacking
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench, accepts
 from maskmeter.errors import InputError
@@ -51,7 +51,8 @@ def connect(desk: Desk) -> None:
             words = "The release is assessed in full, as the command does it."
             start = button("Check the release", "check", kind="main")
             return TagList(tags.p(words), None if desk.moving() else start)
-        return None if found.check is None else _outcome(found.check)
+        said = idle(bench.idle_changes)
+        return TagList(said) if found.check is None else TagList(_outcome(found.check), said)
 
     @render.ui
     def check_findings() -> TagList | None:

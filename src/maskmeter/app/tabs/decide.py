@@ -10,7 +10,7 @@ from maskmeter.app.controls import button, choice, group, missing
 from maskmeter.app.desk import Desk
 from maskmeter.app.results import SideBySide
 from maskmeter.app.state import TRYING
-from maskmeter.app.tabs.tab import Tab, headline, lacking
+from maskmeter.app.tabs.tab import MEASURING, Tab, headline, lacking
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import InputError
@@ -195,4 +195,11 @@ def _copied(title: str, name: str, text: str) -> Tag:
     )
 
 
-DECIDE = Tab("decide", "Decide", "What is released?", panel, connect)
+def begin(desk: Desk) -> None:
+    """Measure the points that wait for it: a release that was mended is one."""
+    bench = desk.bench
+    if bench.ready and bench.pending:
+        desk.shared.follow(MEASURING, bench.measure, once=True)
+
+
+DECIDE = Tab("decide", "Decide", "What is released?", panel, connect, begin)

@@ -15,13 +15,16 @@ from maskmeter.app.desk import Desk
 from maskmeter.app.results import FileEntry, OpenedFile
 from maskmeter.app.tabs.tab import Tab
 from maskmeter.app.work import Work
-from maskmeter.formats.csv_dialect import Dialect
+from maskmeter.errors import FileError
+from maskmeter.formats.csv_dialect import DELIMITERS, Dialect
 from maskmeter.page import Fact
 
 _NOTHING = (
     "Nothing here can be opened. The page opens text (.csv, .tsv), SPSS, Stata, SAS, Excel, Parquet,"
     " Arrow and R files, and plans (.toml)."
 )
+_TEXT = (".csv", ".tsv", ".txt")
+_FOUND_OUT = {"": "found out"}
 _UNITS = ("bytes", "kB", "MB", "GB")
 
 
@@ -56,17 +59,27 @@ def connect(desk: Desk) -> None:
     @render.ui
     def file_written() -> TagList:
         desk.seen()
-        return TagList(_written(desk.draft.written))
+        return TagList(_written(desk.draft.written, doubted=desk.draft.doubted))
 
-    def open_file(path: str) -> None:
-        desk.jobs.start("Opening the file", lambda work: _open(desk, path, work))
+    _actions(desk)
 
-    def open_example(_: str) -> None:
-        desk.jobs.start("Opening the example", lambda work: _open_example(desk, work))
+
+def _actions(desk: Desk) -> None:
+    def open_file(path: str) -> str | None:
+        asked = _asked(desk, path)
+        if asked is None:
+            desk.jobs.start("Opening the file", lambda work: _open(desk, path, work))
+        return asked
+
+    def open_example(_: str) -> str | None:
+        asked = _asked(desk, "the example")
+        if asked is None:
+            desk.jobs.start("Opening the example", lambda work: _open_example(desk, work))
+        return asked
 
     def open_plan(path: str) -> str:
         desk.bench.open_plan(path)
-        desk.shared.clear()
+        desk.shared.clear(written=desk.draft.written, written_for=desk.draft.written_for)
         return f"Opened the plan {path}."
 
     def look_inside(path: str) -> None:
@@ -81,9 +94,36 @@ def connect(desk: Desk) -> None:
     desk.on("open-plan", open_plan)
 
 
+def _asked(desk: Desk, path: str) -> str | None:
+    """Return the question whether work may be lost that is not saved; None where it was answered."""
+    bench = desk.bench
+    if (
+        bench.file is None
+        or not bench.unsaved
+        or bench.changed_on_disk
+        or desk.draft.leaving == path
+    ):
+        return None
+    desk.shared.change(leaving=path)
+    return (
+        f"The plan and the map of {bench.file.name} are not saved. Save the plan on the last tab, or"
+        f" press again to leave them and open {path}."
+    )
+
+
 def _open(desk: Desk, path: str, work: Work) -> str:
-    name = desk.bench.open(path, work, written=desk.draft.written).name
-    desk.shared.clear()
+    draft = desk.draft
+    how = draft.written if draft.written_for in ("", path) else Dialect()
+    try:
+        name = desk.bench.open(path, work, written=how).name
+    except FileError as error:
+        if not path.lower().endswith(_TEXT):
+            raise
+        desk.shared.change(doubted=True)
+        raise FileError(
+            f"{error} If it is read wrongly, say below the list how it is written."
+        ) from None
+    desk.shared.clear(written=how, written_for=path)
     return f"Opened {name}."
 
 
@@ -94,21 +134,27 @@ def _open_example(desk: Desk, work: Work) -> str:
 
 
 def _say_how(desk: Desk, name: str, value: str) -> None:
-    desk.shared.change(written=replace(desk.draft.written, **{name: value or None}))
+    how = replace(desk.draft.written, **{name: value or None})
+    desk.shared.change(written=how, written_for="")
 
 
-def _written(how: Dialect) -> Tag:
+def _written(how: Dialect, *, doubted: bool) -> Tag:
     """Return the controls of how a text file is written."""
-    said = any((how.encoding, how.delimiter, how.decimal))
+    said = doubted or any((how.encoding, how.delimiter, how.decimal))
     return tags.details(
-        tags.summary("If a text file is not read rightly"),
+        tags.summary("If a text file is read wrongly"),
         tags.p("Say how it is written, and open it again.", class_="under"),
         entry("Encoding", "encoding", how.encoding or "", note="Such as cp1252 or latin-1."),
-        entry("Mark between columns", "delimiter", how.delimiter or "", note="Such as ;"),
+        choice(
+            "Mark between columns",
+            "delimiter",
+            _FOUND_OUT | DELIMITERS,
+            chosen=how.delimiter or "",
+        ),
         choice(
             "Decimal mark",
             "decimal",
-            {"": "found out", ".": ".", ",": ","},
+            _FOUND_OUT | {".": "point", ",": "comma"},
             chosen=how.decimal or "",
         ),
         {"open": "open"} if said else {},

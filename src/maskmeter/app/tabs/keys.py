@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from htmltools import Tag, TagChild, TagList, tags
@@ -10,12 +10,13 @@ from shiny import render, ui
 
 from maskmeter.app import changes
 from maskmeter.app.blocks import facts
-from maskmeter.app.controls import button, missing, onward, tick
+from maskmeter.app.controls import button, given_numbers, missing, onward, tick
 from maskmeter.app.desk import Desk
 from maskmeter.app.results import FileColumn, KeysNow, KeyWarning, OpenedFile
 from maskmeter.app.tabs.tab import Tab
 from maskmeter.app.workbench import Workbench
 from maskmeter.display import SIZES
+from maskmeter.errors import InputError
 from maskmeter.evidence.wording import Numbers, percent
 from maskmeter.page import Fact
 from maskmeter.plan import Plan
@@ -23,6 +24,7 @@ from maskmeter.plan.schema import Data, Scenario
 from maskmeter.plurals import counted
 
 WORK = "Counting the keys"
+_FEW = 12  # numbers, up to which nobody needs bands
 _DASH = "–"  # noqa: RUF001 - nothing to tell yet
 
 
@@ -48,7 +50,9 @@ def connect(desk: Desk) -> None:
         bench = desk.seen()
         if bench.file is None or not bench.keys:
             return None
-        return _counts(bench.keys_now)
+        data = bench.plan.data
+        sampled = any((data.fraction, data.weights, data.population))
+        return _counts(bench.keys_now, sampled=sampled)
 
     @render.ui
     def key_warnings() -> TagList | None:
@@ -66,6 +70,7 @@ def connect(desk: Desk) -> None:
         return _columns(bench.file, bench.plan.data, bench.plan.scenario)
 
     _actions(desk)
+    _band_actions(desk)
 
 
 def begin(desk: Desk) -> None:
@@ -103,16 +108,29 @@ def _actions(desk: Desk) -> None:
             keys = [one.name for one in file.columns if one.role == "key"]
             bench.apply(lambda plan: changes.with_keys(plan, keys, file))
 
+    desk.on("key", key)
+    desk.on("untick", untick)
+    desk.on("proposed", proposed)
+    for action, change in _CHANGES.items():
+        desk.on(action, partial(_applied, bench, change))
+
+
+def _band_actions(desk: Desk) -> None:
+    """Say what the controls of bands do."""
+    bench = desk.bench
+
     def banded(name: str) -> None:
         bounds = bench.bands_for(name)
         bench.apply(lambda plan: changes.with_bands(plan, name, bounds))
 
-    desk.on("key", key)
-    desk.on("untick", untick)
-    desk.on("proposed", proposed)
+    def set_bands(asked: Mapping[str, str]) -> None:
+        bounds = given_numbers(asked["text"])
+        if len(bounds) < 2 or list(bounds) != sorted(set(bounds)):
+            raise InputError("Give at least two lower bounds, from low to high.")
+        bench.apply(lambda plan: changes.with_bands(plan, asked["value"], bounds))
+
     desk.on("bands", banded)
-    for action, change in _CHANGES.items():
-        desk.on(action, partial(_applied, bench, change))
+    desk.on("set-bands", set_bands)
 
 
 _CHANGES: dict[str, Callable[[Plan, str], Plan]] = {
@@ -126,7 +144,7 @@ def _applied(bench: Workbench, change: Callable[[Plan, str], Plan], name: str) -
     bench.apply(lambda plan: change(plan, name))
 
 
-def _counts(found: KeysNow) -> TagList:
+def _counts(found: KeysNow, *, sampled: bool) -> TagList:
     counts = found.counts
     if counts is None:
         return TagList() if found.done else TagList(tags.p("The keys are counted.", class_="under"))
@@ -138,15 +156,17 @@ def _counts(found: KeysNow) -> TagList:
             for size, many in zip(SIZES[1:], counts.cell_sizes[1:], strict=True)
         ),
     ]
-    return TagList(facts([*listed, _expected(found)]))
+    return TagList(facts([*listed, _expected(found, sampled=sampled)]))
 
 
-def _expected(found: KeysNow) -> Fact:
+def _expected(found: KeysNow, *, sampled: bool) -> Fact:
     matches = found.matches
     if matches is not None and matches.assessable:
         told = f"{percent(matches.share)} of the uniques"
         return Fact("Expected matches", Numbers(None).matches(matches.total), told)
-    why = "once the sample is known" if matches is None else "not assessable"
+    why = "not assessable"
+    if matches is None:
+        why = "not yet: Risk now says why" if sampled else "once the sample is known"
     return Fact("Expected matches", _DASH, why if found.done else "in a moment")
 
 
@@ -178,7 +198,7 @@ def _columns(file: OpenedFile, data: Data, scenarios: Mapping[str, Scenario]) ->
         tags.th("what it looks like", scope="col"),
     )
     rows = (
-        _column(one, on=one.name in data.keys, banded=one.name in data.bands)
+        _column(one, on=one.name in data.keys, bounds=data.bands.get(one.name, ()))
         for one in file.columns
     )
     drawn = tags.table(
@@ -203,19 +223,34 @@ def _scenarios(named: Mapping[str, Scenario]) -> Tag | None:
     return tags.p(words, " What is ticked here is one more.", class_="aside")
 
 
-def _column(one: FileColumn, *, on: bool, banded: bool) -> Tag:
+def _column(one: FileColumn, *, on: bool, bounds: Sequence[float]) -> Tag:
     looks: list[TagChild] = [one.why]
     if one.missing:
         looks.append(f"; {counted(one.missing, 'record')} without a value")
-    if on and banded:
-        looks += [" ", button("Undo bands", "no-bands", one.name, kind="quiet")]
-    elif on and one.bands:
+    if on and one.bands and not bounds:
         looks += [" ", button("Use bands", "bands", one.name, kind="quiet")]
+    if on and one.numeric and (bounds or one.categories > _FEW):
+        looks.append(_bands(one.name, bounds))
+    many = counted(len(bounds), "band") if on and bounds else f"{one.categories:,}"
     return tags.tr(
         tags.th(tick(one.title, "key", one.name, on=on), scope="row"),
-        tags.td(f"{one.categories:,}", class_="figure"),
+        tags.td(many, class_="figure"),
         tags.td(*looks),
         class_="on" if on else None,
+    )
+
+
+def _bands(name: str, bounds: Sequence[float]) -> Tag:
+    """Return the bands of a key of numbers, and the controls that set or undo them."""
+    listed, line = ", ".join(f"{one:g}" for one in bounds), f"bounds {name}"
+    given = tags.input(
+        type="text", data_line=line, value=listed, autocomplete="off", placeholder="0, 16, 30"
+    )
+    undo = button("Undo bands", "no-bands", name, kind="quiet") if bounds else None
+    return tags.details(
+        tags.summary(f"In bands from {listed}" if bounds else "Put it into bands"),
+        tags.label(tags.span("Lower bounds of the bands"), given, class_="field"),
+        tags.p(button("Set them", "set-bands", name, data_from=line), undo, class_="buttons"),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from htmltools import Tag as Element
 from htmltools import TagList, tags
 
 from maskmeter.app.blocks import first, shown
@@ -16,7 +17,7 @@ from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.household_blocks import household_blocks
 from maskmeter.evidence.schema import Figures
 
-READING = "Reading the file"
+READING, MEASURING = "Reading the file", "Measuring the points"
 _WAYS = {
     "file": "Open a file",
     "keys": "Choose the keys",
@@ -67,6 +68,19 @@ def _read(bench: Workbench, work: Work) -> None:
 def headline(figures: Figures, *, heading: str = "") -> TagList:
     """Return what a reader has to know first of an assessment, households included."""
     return TagList(first(top(figures), heading=heading), shown(household_blocks(figures)))
+
+
+def idle(columns: Sequence[str]) -> Element | None:
+    """Return a caution about columns that a release changes though nobody is taken to know them."""
+    if not columns:
+        return None
+    words = (
+        f"The release changes {' and '.join(columns)}, which no intruder is taken to know: that"
+        " costs analysts something and protects nobody. Tick it as a key, or choose another release."
+    )
+    return tags.p(
+        tags.strong("Caution.", class_="mark caution"), " ", words, class_="aside caution"
+    )
 
 
 def lacking(desk: Desk) -> TagList | None:

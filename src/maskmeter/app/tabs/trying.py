@@ -15,7 +15,7 @@ from maskmeter.app.blocks import facts
 from maskmeter.app.charts import chart_place, render_chart
 from maskmeter.app.controls import button, onward
 from maskmeter.app.desk import Desk
-from maskmeter.app.results import Tried
+from maskmeter.app.results import OpenedFile, Tried
 from maskmeter.app.setting_form import (
     ACTIONS,
     MOVING,
@@ -28,7 +28,7 @@ from maskmeter.app.setting_form import (
 )
 from maskmeter.app.settings import Setting
 from maskmeter.app.state import TRYING
-from maskmeter.app.tabs.tab import Tab, lacking
+from maskmeter.app.tabs.tab import MEASURING, Tab, idle, lacking
 from maskmeter.app.target import target_form
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
@@ -41,7 +41,7 @@ from maskmeter.plurals import plural
 from maskmeter.riskutility.riskmap import UNCHANGED, map_table
 
 TRY, REFINE = "Trying the setting", "Drawing it again"
-FIND, MAP = "Looking for a release", "Measuring the points"
+FIND = "Looking for a release"
 
 
 def panel() -> TagList:
@@ -88,7 +88,7 @@ def _measure(desk: Desk, *, once: bool = False) -> None:
             bench.try_setting(setting, label=TRYING)
         return bench.measure(work)
 
-    desk.shared.follow(MAP, task, once=once)
+    desk.shared.follow(MEASURING, task, once=once)
 
 
 def _measured(bench: Workbench) -> bool:
@@ -119,9 +119,12 @@ def _show_controls(desk: Desk) -> None:
 
     @render.ui
     def protect_now() -> TagList | None:
-        label = desk.draft.resting or TRYING
-        found = [one for one in desk.seen().tried if one.label == label]
-        return _figures(found[0]) if found else None
+        label, tried = desk.draft.resting or TRYING, desk.seen().tried
+        found = [one for one in tried if one.label == label]
+        if not found or not complete(_setting(desk)):
+            return None
+        # Where no record of the file as it is is unique, there is nothing to be a share of.
+        return _figures(found[0], unique=any(one.point.share > 0 for one in tried))
 
     @render.ui
     def protect_target() -> TagList | None:
@@ -129,20 +132,26 @@ def _show_controls(desk: Desk) -> None:
         if not bench.ready:
             return None
         able: dict[str, str] = {} if plan.target is not None else {"disabled": "disabled"}
+        first = tags.small("Set a target first.") if able else None
         return TagList(
             target_form(plan.target),
-            tags.p(button("Find it for me", "find", kind="main", **able), class_="buttons"),
+            tags.p(button("Find it for me", "find", kind="main", **able), first, class_="buttons"),
         )
 
 
 def _show_map(desk: Desk) -> None:
+    drawn: list[OpenedFile | None] = [None]  # the file whose map is shown
+
     @reactive.calc
     async def known() -> MapFigures | None:
-        """Return the map; the one that is shown stays as long as points have to be measured."""
+        """Return the map; that of the same file stays as long as its points have to be measured."""
         bench = desk.seen_late()
         if not bench.ready:
             return None
-        req(_measured(bench), cancel_output=True)
+        if not _measured(bench):
+            req(drawn[0] is not bench.file or desk.quick.running is None, cancel_output=True)
+            return None
+        drawn[0] = bench.file
         return await to_thread(bench.map_figures)
 
     @render.ui
@@ -190,6 +199,8 @@ def _setting_actions(desk: Desk) -> None:
         desk.shared.change(setting=setting, join=(), resting="")
         if complete(setting):
             desk.shared.follow(TRY, lambda _: bench.try_setting(setting, label=TRYING) and None)
+        else:
+            bench.forget(TRYING)  # it was another one
 
     def settle(setting: Setting) -> None:
         desk.shared.change(setting=setting, join=())
@@ -266,7 +277,8 @@ def _note(desk: Desk) -> TagList | None:
     bench = desk.seen()
     if bench.pending and not desk.quick.running:  # somebody stopped it
         return TagList(tags.p(button("Measure the points", "measure-points", kind="main")))
-    return TagList(note(), _set_aside(bench.set_aside)) if bench.tried else None
+    said = (idle(bench.idle_changes), _set_aside(bench.set_aside))
+    return TagList(note(), *said) if bench.tried else None
 
 
 def _set_aside(labels: Sequence[str]) -> Tag | None:
@@ -278,13 +290,17 @@ def _set_aside(labels: Sequence[str]) -> Tag | None:
     return tags.p(words, class_="under")
 
 
-def _figures(one: Tried) -> TagList:
-    """Return the figures of the setting that is being tried."""
+def _figures(one: Tried, *, unique: bool) -> TagList:
+    """Return the figures of the setting that is tried; shares are of the `unique` records, if any."""
     say, point = Numbers(None), one.point
-    drawn = f"± {point.loss_sd:.1f} over {point.replications} draws" if one.refined else ""
+    spread = one.refined and point.loss_sd > 0  # a recode is the same in every draw
+    drawn = f"± {point.loss_sd:.1f} over {point.replications} draws" if spread else ""
+    informed, exact = (
+        percent(share) if unique else "" for share in (point.informed_share, point.share)
+    )
     listed = [
-        Fact("Matches, informed", say.matches(point.informed), percent(point.informed_share)),
-        Fact("by exact matching", say.matches(point.risk), percent(point.share)),
+        Fact("Matches, informed", say.matches(point.informed), informed),
+        Fact("by exact matching", say.matches(point.risk), exact),
         Fact("Information loss", f"{point.loss:.1f}%", drawn),
         Fact("Records changed", percent(point.changed)),
     ]

@@ -1,0 +1,118 @@
+"""What is kept of a decision: the plan file, the pack, and lines that make the release again."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from maskmeter.app.changes import without_steps
+from maskmeter.app.command_lines import shown_command
+from maskmeter.app.state import TRYING, BenchState, silent
+from maskmeter.checks import Progress
+from maskmeter.errors import FileError
+from maskmeter.evidence import Pack
+from maskmeter.evidence.pack import write_pack
+from maskmeter.files import check_new_folder, whole
+from maskmeter.plan import Plan, plan_text
+from maskmeter.plan.file_keys import file_keys
+from maskmeter.plan.paths import with_paths
+from maskmeter.plan.schema import Candidate
+from maskmeter.plan.script import python_lines
+from maskmeter.workflows import settings_of, written_out
+
+_PACK, _PLAN = "evidence", "plan.toml"  # the usual names of a pack and of a plan
+
+
+class SavingBench(BenchState):
+    """The state with what is written of it, below the start directory alone."""
+
+    def save_plan(self, path: str) -> Path:
+        """Write the plan to a new file below the start directory, and return where."""
+        self.folder.inside(path)  # before an ending makes another name of it
+        target = self.folder.inside(path if path.endswith(".toml") else f"{path}.toml")
+        folder = target.parent
+        if not folder.is_dir():
+            raise FileError(f"Cannot write {path!r}: there is no such folder.")
+        saving = self.moment
+        plan = with_paths(
+            self.saved_plan(), lambda name: Path(os.path.relpath(name, folder)).as_posix()
+        )
+        with self._lock:  # another window may save under the same name
+            if target.exists():
+                raise FileError(f"{path!r} already exists: choose another name.")
+            with whole(target) as unfinished:
+                unfinished.write_text(plan_text(plan), encoding="utf-8")
+            self._plans[saving] = self.folder.name(target)
+            self._changed()
+        return target
+
+    def saved_plan(self) -> Plan:
+        """Return the plan as it is saved: with the tables of the loss, and the map as candidates.
+
+        A point with the steps of the plan itself is left out. A candidate that a plan file brought is
+        kept even if it changes a column that is no key. A family has no place beside releases.
+        """
+        plan = self.plan
+        if self.problem() is not None:
+            return plan
+        keys = file_keys(without_steps(plan))
+        rest = [
+            Candidate(one.label, list(one.steps))
+            for one in self._tries.attempts.values()
+            if (one.given or one.fits(keys))
+            and one.steps
+            and one.label != TRYING
+            and list(one.steps) != list(plan.step)
+        ]
+        family = None if rest or plan.step else plan.family
+        return msgspec.structs.replace(self._with_tables(plan), candidate=rest, family=family)
+
+    def plan_text(self) -> str:
+        """Return the plan as the file that the command reads; paths start at the start directory."""
+        root = self.folder.root
+        return plan_text(with_paths(self.saved_plan(), lambda name: os.path.relpath(name, root)))
+
+    @property
+    def saved_pack(self) -> str:
+        """The folder of the pack that was saved of the present plan; empty if none was."""
+        return self._packs.get(self.moment, "")
+
+    @property
+    def _made(self) -> str:
+        """Where the provenance of the present release is, or will be."""
+        return f"{self.saved_pack or _PACK}/internal/provenance.json"
+
+    def python_lines(self) -> str:
+        """Return the lines of Python that make and assess the same release, by its saved provenance."""
+        task = self._opened.readings.task(self._with_tables(self.plan))
+        out = f"{self.saved_pack or _PACK}-again"
+        return python_lines(task, source=self._source, provenance=self._made, out=out)
+
+    def repeat_line(self) -> str:
+        """Return the command that makes the same release again, by its saved provenance."""
+        out = f"{self.saved_pack or _PACK}-again"
+        return shown_command(
+            ["maskmeter", "assess", self._source, "--from", self._made, "--out", out]
+        )
+
+    def command_line(self) -> str:
+        """Return the command that assesses the file by the saved plan, with a draw of its own."""
+        plan = self._plans.get(self.moment, _PLAN)
+        out = f"{self.saved_pack or _PACK}-anew"
+        return shown_command(["maskmeter", "assess", self._source, "--plan", plan, "--out", out])
+
+    def save_pack(self, folder: str, progress: Progress | None = None) -> Pack:
+        """Write the evidence pack of the saved plan to a new or empty folder below the start directory."""
+        held, out, told = self._opened, self.folder.inside(folder), progress or silent
+        check_new_folder(out, held.path)  # before the work
+        plan, saving = self.saved_plan(), self.moment
+        settings = replace(settings_of(plan.report), invented=held.file.example)
+        task, found = held.readings.assessment(plan, told)
+        told("Writing", 4, 5)
+        pack = write_pack(found, out, settings, plan=written_out(task))
+        self._packs[saving] = self.folder.name(out)
+        self._changed()
+        return pack
