@@ -63,7 +63,8 @@ def setting_form(
     if setting.method == "subsample":
         parts.append(_rate("Records to leave out", setting, 90))
     if setting.method == "recode":
-        parts += _joined(setting, categories, joined)
+        numeric = any(one.numeric for one in columns if one.name == key)
+        parts += _joined(setting, categories, joined, numeric=numeric)
     if after or setting.first:
         words = "After the steps that the plan has now"
         parts.append(tick(words, "after", "after", on=bool(setting.first)))
@@ -102,15 +103,16 @@ def _rare(setting: Setting) -> list[TagChild]:
 
 
 def _joined(
-    setting: Setting, categories: Mapping[str, str], joined: Sequence[str]
+    setting: Setting, categories: Mapping[str, str], joined: Sequence[str], *, numeric: bool
 ) -> list[TagChild]:
-    bands = ", ".join(f"{one:g}" for one in setting.bands)
-    parts: list[TagChild] = [
-        entry(
-            "Bands, by their lower bounds", "bounds", bands, note="For numbers, such as 0, 16, 30."
-        ),
-        number("Or all from this number upwards", "from-top", setting.top),
-    ]
+    """Return the controls of a recode; numbers can be put into bands."""
+    parts: list[TagChild] = []
+    if numeric:
+        bands = ", ".join(f"{one:g}" for one in setting.bands)
+        parts += [
+            entry("Bands, by their lower bounds", "bounds", bands, note="Such as 0, 16, 30."),
+            number("Or all from this number upwards", "from-top", setting.top),
+        ]
     if 0 < len(categories) <= _MOST_SHOWN:
         taken = {one for names in setting.groups.values() for one in names}
         free = {one: label for one, label in categories.items() if one not in taken}
@@ -125,14 +127,21 @@ def _joined(
         name = tags.input(type="text", data_line="join-them", autocomplete="off")
         parts.append(
             tags.details(
-                tags.summary("Or join categories by hand"),
+                tags.summary(
+                    "Or join categories by hand" if numeric else "Join categories by hand"
+                ),
                 tags.ul(*made),
                 tags.div(*boxes, class_="ticks"),
                 tags.label(tags.span("Name of the new category"), name, class_="field"),
                 button("Join the ticked ones", "join-them", data_from="join-them"),
-                {"open": "open"} if setting.groups or joined else {},
+                {"open": "open"} if setting.groups or joined or not numeric else {},
             )
         )
+    elif not numeric:
+        words = (
+            f"It has {len(categories):,} categories, too many to tick: write groups into a plan."
+        )
+        parts.append(tags.p(words, class_="under"))
     return parts
 
 

@@ -304,6 +304,8 @@ def _figures(one: Tried, *, unique: bool) -> TagList:
         Fact("Information loss", f"{point.loss:.1f}%", drawn),
         Fact("Records changed", percent(point.changed)),
     ]
+    if point.left_out:
+        listed.append(Fact("Records left out", percent(point.left_out)))
     marked = None
     if one.verdict is not None:
         tone = "good" if one.verdict == "met" else "bad"
