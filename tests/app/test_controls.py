@@ -218,9 +218,9 @@ def test_work_that_is_not_saved_is_left_only_when_asked_twice(talk):
     sampled(talk)
     talk.do("example")
     talk.wait("status", "press again to leave them and open the example")
-    talk.do("save-plan", "kept")
-    talk.wait("status", "Wrote kept.toml")
-    talk.wait("decide_copy", "--plan kept.toml")
+    talk.do("save-plan", "own")
+    talk.wait("status", "Wrote own.toml")
+    talk.wait("decide_copy", "--plan own.toml")
     talk.do("example")
     talk.wait("about", "14,662 records")
 

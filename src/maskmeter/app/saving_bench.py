@@ -42,7 +42,9 @@ class SavingBench(BenchState):
         )
         with self._lock:  # another window may save under the same name
             if target.exists():
-                raise FileError(f"{path!r} already exists: choose another name.")
+                raise FileError(
+                    f"{self.folder.name(target)!r} already exists: choose another name."
+                )
             with whole(target) as unfinished:
                 unfinished.write_text(plan_text(plan), encoding="utf-8")
             self._plans[saving] = self.folder.name(target)
