@@ -1,4 +1,4 @@
-"""Checks of a plan that need its file, before the work begins."""
+"""Checks of a plan that need its file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,28 @@ from maskmeter.release_check.accepting import reasons_of
 _MANY = 1000  # rows or columns of a table, beyond which they are hardly categories
 
 
-def check_tables(file: PlanFile, sample: Microdata) -> None:
+def check_against_file(file: PlanFile, sample: Microdata) -> None:
+    """Refuse what a plan says of its file that does not hold, before the work begins."""
+    _check_columns(file, sample)
+    _check_tables(file, sample)
+    _check_release_check(file, sample)
+
+
+def _check_columns(file: PlanFile, sample: Microdata) -> None:
+    """Refuse a household number, or columns to drop or renumber, that the file does not have."""
+    source, plan = sample.source, file.plan
+    if source is None:
+        return
+    named = {
+        ("data", "household"): [plan.data.household] if plan.data.household is not None else [],
+        ("release", "drop"): plan.release.drop,
+        ("release", "renumber"): plan.release.renumber,
+    }
+    for place, columns in named.items():
+        file.blame(place, lambda columns=columns: source.check_names(columns))
+
+
+def _check_tables(file: PlanFile, sample: Microdata) -> None:
     """Refuse tables of loss with columns that the released file does not have, or that make none."""
     for number, pair in enumerate(file.plan.loss.tables):
 
@@ -38,7 +59,7 @@ def _check_table(sample: Microdata, pair: tuple[str, str]) -> None:
             )
 
 
-def check_release_check(file: PlanFile, sample: Microdata) -> None:
+def _check_release_check(file: PlanFile, sample: Microdata) -> None:
     """Refuse what the release check cannot use, before the work."""
     check, dropped = file.plan.check, file.plan.release.drop
     columns = () if sample.source is None else sample.source.names

@@ -31,7 +31,7 @@ from maskmeter.perturb.finish import Finish
 from maskmeter.perturb.methods import step_of
 from maskmeter.perturb.protecting import protected
 from maskmeter.perturb.step import Step
-from maskmeter.plan.checking import check_release_check, check_tables
+from maskmeter.plan.checking import check_against_file
 from maskmeter.plan.file_keys import file_keys, reading_part
 from maskmeter.plan.reading import PlanFile
 from maskmeter.plan.recorded import recorded_space
@@ -70,8 +70,7 @@ class Task:
         if reading_part(plan) != reading_part(self.plan):
             raise PlanError("The plan reads the file in another way: read the file again.")
         file = replace(self.file, plan=plan, lines=None, text="")
-        check_tables(file, self.sample)
-        check_release_check(file, self.sample)
+        check_against_file(file, self.sample)
         other = replace(self, file=file)
         other.__dict__["views"] = self.views  # a cached property, which needs no new model
         return other
@@ -299,8 +298,7 @@ def read_task(file: PlanFile, source: Path, where: Where = Where()) -> Task:  # 
         sample = replace(sample, fraction=share(sample, population))
     elif population is not None:
         check_share(sample, population)
-    check_tables(file, sample)
-    check_release_check(file, sample)
+    check_against_file(file, sample)
     return Task(file, sample, population, _errors(file, sample), households)
 
 
