@@ -59,6 +59,14 @@ def test_a_token_is_exchanged_once_for_a_cookie_that_no_other_site_sends(folder)
     assert (code, said.strip()) == (130, "Interrupted.")
 
 
+def test_the_link_that_was_used_leads_its_own_browser_to_the_page(page):
+    link = f"/?token={page.token}"
+    status, headers, _ = page.ask(link)
+
+    assert (status, headers["Location"], headers["Set-Cookie"]) == (303, "/", None)
+    assert page.ask(link, known=False)[0] == 403
+
+
 def test_looking_at_the_link_does_not_use_it(folder):
     with served(folder) as found:
         status, _, _ = found.ask(f"/?token={found.token}", method="HEAD", known=False)

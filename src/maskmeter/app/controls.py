@@ -83,13 +83,25 @@ def number(
 
 
 def slider(
-    words: str, do: str, value: float, *, low: float, high: float, step: float, unit: str = ""
+    words: str,
+    do: str,
+    value: float,
+    *,
+    low: float,
+    high: float,
+    step: float,
+    unit: str = "",
+    rest: str = "",
 ) -> Tag:
-    """Return a slider that sends its value while it moves, and writes it beside its name."""
+    """Return a slider that sends its value while it moves, and writes it beside its name.
+
+    When it comes to rest it asks for the action `rest`, if it has one.
+    """
     line = tags.input(
         type="range",
         data_do=do,
         data_unit=unit,
+        data_rest=rest or None,
         value=f"{value:g}",
         min=f"{low:g}",
         max=f"{high:g}",

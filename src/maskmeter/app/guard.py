@@ -17,6 +17,7 @@ Asgi: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 FORBIDDEN, NOT_ALLOWED, SEE_OTHER = 403, 405, 303
 _USUAL = 80  # port of http
 _READS = ("GET", "HEAD")
+_TO_PAGE = (b"location", b"/")
 
 HOST = "This page answers only to its own address on this machine."
 ORIGIN = "Another site asked for this page, which answers only to itself."
@@ -62,7 +63,7 @@ class Guard:
         if fault is not None:
             await self._refuse(scope, send, *fault)
         elif scope["type"] == "http" and scope["method"] == "GET" and "token" in _query(scope):
-            await self._exchange(scope, send)
+            await self._exchange(scope, send, known=self._known(given))
         elif not self._known(given):
             await self._refuse(scope, send, FORBIDDEN, KEY)
         else:
@@ -91,8 +92,14 @@ class Guard:
         shown = [value for name, _, value in pairs if name == self._cookie]
         return len(shown) == 1 and compare_digest(shown[0].encode(), self._key.encode())
 
-    async def _exchange(self, scope: Scope, send: Send) -> None:
-        """Take the token, once, and give the cookie at an address without it."""
+    async def _exchange(self, scope: Scope, send: Send, *, known: bool) -> None:
+        """Take the token, once, and give the cookie at an address without it.
+
+        Who has the cookie already gets to that address whatever the token.
+        """
+        if known:
+            await _answer(send, SEE_OTHER, "", [*self._headers, _TO_PAGE])
+            return
         shown, token = _query(scope)["token"], self._token
         if (
             token is None
@@ -103,8 +110,8 @@ class Guard:
             return
         self._token = None
         cookie = f"{self._cookie}={self._key}; Path=/; HttpOnly; SameSite=Strict"
-        named = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
-        await _answer(send, SEE_OTHER, "", [*self._headers, *named])
+        given = (b"set-cookie", cookie.encode())
+        await _answer(send, SEE_OTHER, "", [*self._headers, _TO_PAGE, given])
 
     async def _refuse(self, scope: Scope, send: Send, status: int, words: str) -> None:
         if scope["type"] == "websocket":  # before it is accepted, so that the browser sees a 403

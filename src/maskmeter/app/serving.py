@@ -108,6 +108,7 @@ class PageServer:
                 date_header=False,
                 proxy_headers=False,
                 ws_max_size=_LARGEST,
+                ws_ping_interval=None,  # a machine that slept has not lost its own connection
                 timeout_graceful_shutdown=1,
                 lifespan="on",
             )
@@ -141,7 +142,10 @@ def _open(bench: Workbench, file: Path, work: Work) -> str:
 def _listening(port: int) -> socket.socket:
     """Return a socket on the loopback interface; port 0 takes a free one."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # A port that was used just now is free again; on Windows, that same option would let another
+    # program take ours.
+    alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+    found.setsockopt(socket.SOL_SOCKET, alone, 1)
     try:
         found.bind((LOOPBACK, port))
         found.listen(_WAITING)

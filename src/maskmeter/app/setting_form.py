@@ -32,6 +32,7 @@ METHODS = {
 }
 AIMED = ("swap", "pram")  # methods whose rate may differ between categories
 ANY = "any record"
+REST = "settle"  # what a slider of a setting asks for when it comes to rest
 _MOST_SHOWN = 60  # categories that can be ticked to be joined
 
 
@@ -41,11 +42,11 @@ def setting_form(
     categories: Mapping[str, str],
     *,
     joined: Sequence[str] = (),
-    after: bool = False,
+    after: str = "",
 ) -> Tag:
     """Return the controls of a setting; `columns` are the keys, `categories` those of its key.
 
-    `joined` are the categories ticked to be joined; `after` offers to come after other steps.
+    `joined` are the categories ticked to be joined; `after` names other steps that come first.
     """
     parts: list[TagChild] = [choice("Method", "method", METHODS, chosen=setting.method)]
     titles = {one.name: one.title for one in columns}
@@ -65,15 +66,14 @@ def setting_form(
     if setting.method == "recode":
         numeric = any(one.numeric for one in columns if one.name == key)
         parts += _joined(setting, categories, joined, numeric=numeric)
-    if after or setting.first:
-        words = "After the steps that the plan has now"
-        parts.append(tick(words, "after", "after", on=bool(setting.first)))
+    if after:
+        parts.append(tick(f"After {after}", "after", "after", on=bool(setting.first)))
     return group("A way to protect the file", *parts)
 
 
 def _rate(words: str, setting: Setting, high: int) -> Tag:
     value = round(100 * setting.rate, 1)
-    return slider(words, "rate", value, low=0.5, high=high, step=0.5, unit="%")
+    return slider(words, "rate", value, low=0.5, high=high, step=0.5, unit="%", rest=REST)
 
 
 def _within(setting: Setting, others: Mapping[str, str]) -> Tag:
@@ -96,9 +96,19 @@ def _rare(setting: Setting) -> list[TagChild]:
             low=5,
             high=1000,
             step=5,
+            rest=REST,
         ),
         number("The threshold as a number", "rarer-than", setting.rarer_than, min="0"),
-        slider("Of these", "rare-share", 100 * setting.share, low=5, high=100, step=5, unit="%"),
+        slider(
+            "Of these",
+            "rare-share",
+            100 * setting.share,
+            low=5,
+            high=100,
+            step=5,
+            unit="%",
+            rest=REST,
+        ),
     ]
 
 

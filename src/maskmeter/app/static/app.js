@@ -4,6 +4,13 @@
   delete document.documentElement.dataset.shinyBusySpinners;
   delete document.documentElement.dataset.shinyBusyPulse;
 
+  const paragraph = (kind, words) => {
+    const made = document.createElement("p");
+    made.className = kind;
+    made.textContent = words;
+    return made;
+  };
+
   // -- actions --------------------------------------------------------------------------------
   const REST = 600; // milliseconds without a move, after which a slider rests
   let busy = false, resting;
@@ -53,7 +60,7 @@
     if (!control.dataset?.do) return;
     if (control.type === "range") {
       clearTimeout(resting);
-      resting = setTimeout(() => soon("settle", ""), REST);
+      if (control.dataset.rest) resting = setTimeout(() => soon(control.dataset.rest, ""), REST);
     } else send(control.dataset.do, valueOf(control));
   });
 
@@ -117,17 +124,29 @@
   addEventListener("hashchange", () => go({focus: true}));
   addEventListener("DOMContentLoaded", () => go({focus: false}));
   $(document).on("shiny:sessioninitialized", () => { known = true; go({focus: false}); });
-  $(document).on("shiny:disconnected", () => {
-    const said = document.createElement("p");
-    said.className = "notice failed";
-    said.textContent = "The page has lost its server: start maskmeter app again, with the same file.";
-    document.querySelector(".status [role=status]").replaceChildren(said);
-  });
+
+  // -- connection -----------------------------------------------------------------------------
+  // The server keeps the state: where it still answers, as after a machine has slept, the page is
+  // loaded again by itself.
+  const AGAIN = 2_000; // milliseconds between two attempts
+  const fail = (words) => {
+    document.querySelector(".status [role=status]").replaceChildren(paragraph("notice failed", words));
+  };
+  const back = async () => {
+    const answer = await fetch("/", {method: "HEAD"}).catch(() => null);
+    if (answer?.ok) { location.reload(); return; }
+    fail("The page has lost its server: start maskmeter app again, with the same file.");
+    setTimeout(back, AGAIN);
+  };
+  $(document).on("shiny:disconnected", () => { fail("The connection was lost: the page is loaded again."); back(); });
 
   // -- charts ---------------------------------------------------------------------------------
-  const ready = new Promise((resolve) => {
-    const look = () => (window.vegaEmbed ? resolve() : setTimeout(look, 30));
-    look();
+  const ready = new Promise((resolve) => { // the page does not wait for what draws its charts
+    const library = document.createElement("script");
+    library.type = "module"; // its names are its own
+    library.src = "assets/charts.js";
+    library.addEventListener("load", resolve);
+    document.head.append(library);
   });
   const words = (text) => (Array.isArray(text) ? text.join(" ") : text ?? "");
   const drawing = new WeakMap();
@@ -167,7 +186,7 @@
       state.view?.finalize();
       state.view = drawn;
       if (place.dataset.click) drawn.view.addEventListener("click", (_, item) => {
-        const picked = item?.datum?.[place.dataset.field ?? "label"];
+        const picked = item?.datum?.label;
         if (picked !== undefined) send(place.dataset.click, picked);
       });
     }
@@ -179,9 +198,10 @@
     renderValue(place, spec) {
       const state = drawing.get(place) ?? {};
       drawing.set(place, state);
-      if (!spec) {
+      if (!spec || spec.fault) {
         state.last = state.next = null;
         place.replaceChildren();
+        if (spec) place.append(paragraph("aside caution", spec.fault));
         return;
       }
       const text = JSON.stringify(spec);
@@ -190,7 +210,6 @@
       state.next = spec;
       show(place);
     }
-    renderError(place) { place.replaceChildren(); }
   }
   Shiny.outputBindings.register(new Charts(), "maskmeter.charts");
 
