@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+import time
 from contextlib import contextmanager
 from html import unescape
+from threading import Event
 
 import polars as pl
 import pytest
 
 import maskmeter as mm
 from app.served import Talk, served_here
+from maskmeter.app import key_bench, workbench
 from maskmeter.app.blocks import first, shown
+from maskmeter.app.workbench import Workbench
 from maskmeter.page import Beside, Fact, Fold, Points, Table, Terms, Text, Top
 
+SECRET = "a value of a record"
 ALL = [
     "status",
     "working",
@@ -292,8 +297,8 @@ def test_an_impossible_target_is_refused_and_the_page_goes_on(talk, folder):
         encoding="utf-8",
     )
     talk.do("open-plan", "much.toml")
-    talk.wait("protect_missing", "Take the target away")
-    talk.do("target-kind", "")
+    talk.wait("protect_missing", "Take the target out of the plan")
+    talk.do("take-out", "target")
     talk.wait("protect_points", "no protection")
 
 
@@ -374,7 +379,7 @@ def test_each_method_leaves_its_point_and_can_be_chosen_or_removed(talk):
     talk.do("keep")
     talk.wait("protect_points", "leave out 10%")
     talk.do("choose", "leave out 10%")
-    talk.wait("protect_form", "After the steps")
+    talk.wait("protect_form", "After leave out 10%")
     talk.do("method", "pram")
     talk.wait("protect_points", "this setting")
     talk.do("after", {"name": "after", "on": True})
@@ -474,6 +479,147 @@ def test_a_finding_is_mended_by_the_line_of_its_button(folder):
         talk.do("accept", {"value": unescape(accept), "text": "the numbers are random"})
         talk.wait("check_findings", "Reason: the numbers are random")
         talk.wait("check_top", "Passed")
+
+
+def test_an_error_of_an_output_is_told_without_its_words(talk, monkeypatch, capfd):
+    sampled(talk)
+
+    def failing(*_):
+        raise ValueError(SECRET)
+
+    monkeypatch.setattr(Workbench, "sampling", failing)
+    monkeypatch.setattr(Workbench, "categories", failing)
+    talk.do("fraction", "2")
+    talk.wait("sample_now", "This did not work (ValueError).")
+    talk.tab("protect")
+    talk.do("method", "recode")
+    talk.wait("protect_form", "This did not work (ValueError).")
+
+    assert SECRET not in talk.text
+    assert SECRET not in "".join(capfd.readouterr())
+
+
+def test_a_setting_names_none_but_keys_that_it_can_use(talk):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_now", "Records changed")
+    talk.do("within", {"name": "sex", "on": True})
+    talk.wait("protect_now", "swap lad 10% within sex")
+    talk.do("setting-key", "sex")
+    talk.until(lambda _: "within" not in talk.words("protect_now"))
+    talk.do("setting-key", "lad")
+    talk.do("aimed", "ethnicity")
+    talk.wait("protect_now", "aimed at ethnicity")
+    talk.do("untick", "ethnicity")
+    talk.wait("about", "5 keys")
+    talk.do("rate", "14")
+    talk.do("settle")
+    talk.wait("protect_now", "swap lad 14%")
+
+
+def test_a_setting_that_follows_another_at_once_has_its_own_figures(talk, monkeypatch):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_now", "Records changed")
+    draw = workbench.first_draw
+
+    def slow(*given, **options):
+        time.sleep(0.2)
+        return draw(*given, **options)
+
+    monkeypatch.setattr(workbench, "first_draw", slow)
+    talk.do("within", {"name": "sex", "on": True})
+    talk.do("method", "pram")
+    talk.wait("protect_form", "Redraw at random")
+    talk.until(lambda _: talk.words("protect_now").startswith("This setting"))
+    talk.wait("protect_points", "this setting")
+    monkeypatch.undo()
+    talk.do("settle")
+    talk.wait("protect_now", "PRAM lad 10%")
+
+
+def test_measuring_that_is_stopped_stays_stopped_until_it_is_asked_for(talk, folder, monkeypatch):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_points", "no protection")
+    listed = "".join(
+        f'[[candidate]]\nlabel = "c{one}"\n[[candidate.step]]\nmethod = "swap"\nkey = "lad"\n'
+        f"rate = 0.{one}\n"
+        for one in range(1, 6)
+    )
+    whole = f'[data]\nkeys = ["lad", "sex", "age"]\nfraction = 0.01\n{listed}'
+    (folder / "many.toml").write_text(whole, encoding="utf-8")
+    draw, drawn = workbench.first_draw, []
+
+    def slow(attempt, *given, **options):
+        time.sleep(0.4)
+        drawn.append(attempt.label)
+        return draw(attempt, *given, **options)
+
+    monkeypatch.setattr(workbench, "first_draw", slow)
+    talk.do("open-plan", "many.toml")
+    talk.wait("working", "c2")
+    talk.do("stop")
+    talk.wait("status", "Stopped.")
+    talk.wait("protect_note", "Measure the points")
+    before = len(drawn)
+    time.sleep(1)
+    talk.tab("keys")
+    talk.tab("protect")
+    time.sleep(0.5)
+
+    assert len(drawn) == before < 5
+    talk.do("measure-points")
+    talk.wait("protect_points", "c5")
+    assert len(drawn) == len(set(drawn))  # none was drawn twice
+
+
+def test_counting_that_is_stopped_can_be_begun_again(talk, monkeypatch):
+    talk.tab("keys")
+    talk.wait("key_counts", "once the sample is known")
+    warn, go_on = key_bench.key_warnings, Event()
+
+    def slow(*given):
+        assert go_on.wait(20)
+        return warn(*given)
+
+    monkeypatch.setattr(key_bench, "key_warnings", slow)
+    talk.do("untick", "sex")
+    talk.wait("working", "Looking at the columns")
+    talk.do("stop")
+    talk.wait("working", "Stopping")
+    go_on.set()
+    talk.wait("key_counts", "Count the keys")
+    talk.do("count")
+    talk.wait("key_counts", "once the sample is known")
+
+
+def test_a_part_of_a_plan_that_no_control_mends_is_taken_out_by_a_button(talk, folder):
+    (folder / "errors.toml").write_text(
+        '[data]\nkeys = ["lad", "sex"]\nfraction = 0.01\n[[error]]\nkey = "sex"\nmatrix = "no.csv"\n',
+        encoding="utf-8",
+    )
+    talk.do("open-plan", "errors.toml")
+    talk.tab("risk")
+    talk.wait("risk_top", "Take the recording errors out of the plan")
+    talk.wait("key_warnings", "Take the recording errors out of the plan")
+    talk.do("take-out", "error")
+    talk.wait("risk_top", "No record is unique on the keys")
+    talk.do("take-out", "data")  # what is no such part is ignored
+    assert "2 keys" in talk.words("about")
+
+
+def test_two_releases_are_offered_and_one_cannot_be_compared_with_itself(talk):
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_now", "Records changed")
+    talk.do("settle")
+    talk.wait("decide_pair", "swap lad 10%")
+    talk.do("compare")  # nothing is chosen yet
+    talk.wait("decide_beside", "figure no protection swap lad 10%")
+    talk.do("pair-two", "no protection")
+    talk.do("compare")
+    talk.wait("status", "Choose two different releases to compare.")
 
 
 def test_all_blocks_of_a_report_have_a_form_on_the_page():

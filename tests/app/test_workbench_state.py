@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command import run_python
 from maskmeter.app import changes
 from maskmeter.app.history import History
 from maskmeter.app.settings import Setting
@@ -203,9 +202,12 @@ def test_chosen_names_the_point_whose_steps_the_plan_has(root):
 
 
 def test_the_workbench_imports_no_ui():
-    folder = Path(changes.__file__).parent
-    for name in ("workbench", "state", "tries", "readings", "counting"):
-        assert "shiny" not in (folder / f"{name}.py").read_text(encoding="utf-8")
+    done = run_python(
+        "import sys, maskmeter.app.workbench\n"
+        "print(sorted({'shiny', 'htmltools', 'uvicorn', 'starlette'} & sys.modules.keys()))"
+    )
+
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_undoing_an_opened_plan_takes_its_points_off_the_map_again(root):
@@ -396,3 +398,54 @@ def test_a_pattern_or_a_folder_leads_to_no_file_outside(tmp_path):
             bench.open(path)
         with pytest.raises(MaskmeterError, match="outside"):
             bench.apply(lambda plan, path=path: changes.with_population(plan, path))
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('[[error]]\nkey = "age"\nmatrix = "nowhere.csv"\n', "error"),
+        ('[loss]\ntables = [["lad", "nowhere"]]\n', "loss.tables"),
+        ('[check]\nearlier = ["nowhere.csv"]\n', "check.earlier"),
+        ('[release]\ndrop = ["nowhere"]\n', "release.drop"),
+        ('[release]\nrenumber = ["nowhere"]\n', "release.renumber"),
+        ('[data]\nhousehold = "nowhere"\n', "data.household"),
+        ('[data]\nread = ["nowhere"]\n', "data.read"),
+        ("[data.bands]\nlad = [0, 10]\n", "data.bands"),
+        ("[target]\nmax_share = 1.5\n", "target"),
+        ('[[step]]\nmethod = "swap"\nkey = "age"\nrate = 2\n', "step"),
+    ],
+)
+def test_a_part_of_a_plan_that_does_not_fit_the_file_can_be_taken_out(root, text, part):
+    data = '[data]\nkeys = ["lad", "sex", "age"]\nfraction = 0.05\n'
+    whole = data + text.removeprefix("[data]\n")
+    (root / "faulty.toml").write_text(whole, encoding="utf-8")
+    bench = opened(root)
+    bench.open_plan("faulty.toml")
+    problem = bench.problem()
+    assert problem is not None
+    assert problem.part == part
+    bench.apply(lambda plan: changes.without_part(plan, problem.part))
+
+    assert bench.problem() is None
+    bench.undo()
+    assert bench.problem() == problem
+
+
+def test_nothing_is_saved_outside_the_start_directory_or_among_files_that_are_read(root, tmp_path):
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "one.csv").write_bytes((root / "survey.csv").read_bytes())
+    bench = Workbench(root, allowed=parts, seed=SEED)
+    bench.open(str(parts))
+    bench.apply(lambda plan: changes.with_fraction(plan, 0.05))
+    for save in (bench.save_plan, bench.save_pack):
+        with pytest.raises(FileError, match="lies outside the folder where the app was started"):
+            save(str(parts / "saved"))
+
+    within = Workbench(tmp_path, seed=SEED)
+    within.open("parts")
+    within.apply(lambda plan: changes.with_fraction(plan, 0.05))
+    for save in (within.save_plan, within.save_pack):
+        with pytest.raises(FileError, match="is the folder that is read"):
+            save("parts/saved")
+    assert [one.name for one in parts.iterdir()] == ["one.csv"]

@@ -91,7 +91,7 @@ def test_files_are_short(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_functions_are_short(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             documented = ast.get_docstring(node) is not None
             first = node.body[1] if documented and len(node.body) > 1 else node.body[0]
             assert (node.end_lineno or 0) - first.lineno < 40, node.name

@@ -14,6 +14,25 @@ from maskmeter.plan import Plan
 from maskmeter.plan.mending import mended
 from maskmeter.plan.schema import Scenario, TargetPlan
 
+# What a plan file may bring that no control of the page sets, or that may no longer fit the file.
+PARTS = (
+    "error",
+    "data.read",
+    "data.household",
+    "data.id",
+    "data.codes",
+    "data.missing_codes",
+    "data.bands",
+    "loss.tables",
+    "check.earlier",
+    "check.accept",
+    "release.drop",
+    "release.renumber",
+    "target",
+    "step",
+    "family",
+)
+
 
 def with_keys(plan: Plan, keys: Sequence[str], file: OpenedFile) -> Plan:
     """Return a plan with these keys; records without a value are counted as a category of their own.
@@ -98,6 +117,20 @@ def without_steps(plan: Plan) -> Plan:
 def without_candidates(plan: Plan) -> Plan:
     """Return a plan without its candidates, which are on the map."""
     return msgspec.structs.replace(plan, candidate=[])
+
+
+def without_part(plan: Plan, part: str) -> Plan:
+    """Return a plan without one of its `PARTS`.
+
+    >>> from maskmeter.plan.schema import Data, TargetPlan
+    >>> plan = Plan(data=Data(keys=["sex"], household="home"), target=TargetPlan(max_share=0.1))
+    >>> without_part(without_part(plan, "data.household"), "target") == Plan(data=Data(keys=["sex"]))
+    True
+    """
+    table, _, entry = part.partition(".")
+    held, empty = getattr(plan, table), getattr(Plan(), table)
+    left = msgspec.structs.replace(held, **{entry: getattr(empty, entry)}) if entry else empty
+    return msgspec.structs.replace(plan, **{table: left})
 
 
 def with_target(plan: Plan, target: TargetPlan | None) -> Plan:

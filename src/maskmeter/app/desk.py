@@ -15,9 +15,9 @@ from shiny import Inputs, Session, reactive
 from maskmeter.app.jobs import Jobs
 from maskmeter.app.results import Assessed, FileEntry, RiskNow
 from maskmeter.app.settings import Setting
-from maskmeter.app.work import Stage, Work
+from maskmeter.app.work import Stage, Work, fault_words
 from maskmeter.app.workbench import Workbench
-from maskmeter.errors import FileError, MaskmeterError
+from maskmeter.errors import FileError
 from maskmeter.formats.csv_dialect import Dialect
 
 Handler: TypeAlias = Callable[[Any], object]
@@ -59,14 +59,21 @@ class Shared:
         self.draft = Draft()
         self.drafts = 0  # so far
         self._lock = Lock()
-        # What was shown, and how many points had to be measured, when work was last started.
-        self.asked: dict[str, Hashable] = {}
+        # What was shown, and which points had to be measured, when work was last started.
+        self._asked: dict[str, tuple[Hashable, frozenset[str]]] = {}
 
     def change(self, **entries: Any) -> None:
         """Set a control that is no part of the plan."""
         with self._lock:  # work in the background sets some too
             self.draft = replace(self.draft, **entries)
             self.drafts += 1
+
+    def rested(self, setting: Setting, label: str) -> None:
+        """Note the label that a setting has on the map, if the controls still say the same."""
+        with self._lock:
+            if self.draft.setting == setting:
+                self.draft = replace(self.draft, resting=label)
+                self.drafts += 1
 
     def clear(self, **entries: Any) -> None:
         """Set the controls back, as for another file, but for some entries; the folder stays open."""
@@ -79,19 +86,22 @@ class Shared:
 
     def again(self, name: str, task: Callable[[Work], object]) -> None:
         """Start work, whether it was started before or not."""
-        self.asked[name] = self._state()
+        self._asked[name] = self._state()
         self.jobs.start(name, task)
 
     def follow(self, name: str, task: Callable[[Work], object], *, once: bool = False) -> None:
         """Do what follows a control; it has a moment to end, before the page shows that it goes on."""
         if not once or self._is_new(name, self.quick):
-            self.asked[name] = self._state()
+            self._asked[name] = self._state()
             self.quick.start(name, task)
             self.quick.wait(_MOMENT)
 
     def _is_new(self, name: str, lane: Jobs) -> bool:
-        running = lane.running
-        return self.asked.get(name) != self._state() and (running is None or running[0] == name)
+        """Return True unless work was asked for in this state, for all the points that wait now."""
+        running, (moment, waiting) = lane.running, self._state()
+        before, asked = self._asked.get(name, (None, frozenset()))
+        new = before != moment or not waiting <= asked
+        return new and (running is None or running[0] == name)
 
     def stop(self) -> None:
         """Stop what a reader waits for; if that is nothing, what follows the controls."""
@@ -102,8 +112,8 @@ class Shared:
         self.quick.end()
         self.jobs.end()
 
-    def _state(self) -> Hashable:
-        return self.bench.moment, self.bench.pending
+    def _state(self) -> tuple[Hashable, frozenset[str]]:
+        return self.bench.moment, self.bench.waiting
 
 
 def _of_release(bench: Workbench) -> Assessed | None:
@@ -216,10 +226,8 @@ class Desk:
         """Do something outside the loop that answers the browser; say it if that fails."""
         try:
             return await asyncio.to_thread(do, value)
-        except MaskmeterError as error:
-            self.say(str(error), failed=True)
         except Exception as error:  # noqa: BLE001 - its text may hold values of the file
-            self.say(f"This did not work ({type(error).__name__}).", failed=True)
+            self.say(fault_words(error), failed=True)
         return None
 
     def _look(self) -> None:

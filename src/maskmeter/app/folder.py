@@ -30,11 +30,18 @@ class StartFolder:
 
     def inside(self, path: str) -> Path:
         """Return where a path leads, symbolic links followed; refuse what lies outside."""
+        return self._in(path, [one for one in (self.root, self.allowed) if one])
+
+    def writable(self, path: str) -> Path:
+        """Return where a path to write to leads: below the start directory alone."""
+        return self._in(path, [self.root])
+
+    def _in(self, path: str, places: list[Path]) -> Path:
         try:
             found = (self.root / path).resolve()
         except (ValueError, OSError, RuntimeError):  # a zero byte, or links in a circle
             raise _outside(path) from None
-        if not any(found.is_relative_to(one) for one in (self.root, self.allowed) if one):
+        if not any(found.is_relative_to(one) for one in places):
             raise _outside(path)
         return found
 
@@ -90,5 +97,5 @@ class StartFolder:
 
 def _outside(path: str) -> FileError:
     return FileError(
-        f"{path!r} lies outside the folder where the app was started: choose a file in that folder."
+        f"{path!r} lies outside the folder where the app was started: choose one in that folder."
     )

@@ -8,8 +8,8 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import NamedTuple, TypeAlias
 
-from maskmeter.app.work import Cancelled, Stage, Work
-from maskmeter.errors import InputError, MaskmeterError
+from maskmeter.app.work import Cancelled, Stage, Work, fault_words
+from maskmeter.errors import InputError
 
 Task: TypeAlias = Callable[[Work], object]
 _LAST = 5.0  # seconds that stopped work has to put things in order when the page ends
@@ -116,10 +116,8 @@ def _ended(name: str, task: Task, work: Work) -> Ending:
         words = task(work)
     except Cancelled:
         return Ending(name, "Stopped.")
-    except MaskmeterError as error:
-        return Ending(name, str(error), failed=True)
     except MemoryError:
         return Ending(name, "There is not enough memory for this.", failed=True)
     except Exception as error:  # noqa: BLE001 - the page goes on
-        return Ending(name, f"This did not work ({type(error).__name__}).", failed=True)
+        return Ending(name, fault_words(error), failed=True)
     return Ending(name, words if isinstance(words, str) else "")

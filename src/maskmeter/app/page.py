@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from htmltools import Tag, TagList, tags
-from shiny import App, Inputs, Outputs, Session, reactive, render, ui
+from shiny import App, Inputs, Outputs, Session, reactive, ui
 
 from maskmeter.app import changes, controls
 from maskmeter.app.desk import Desk, Shared
+from maskmeter.app.outputs import render_part
 from maskmeter.app.state import OF_THE_PLAN
 from maskmeter.app.tabs import TABS, Tab
 from maskmeter.app.tabs.tab import read
@@ -59,7 +60,6 @@ def document() -> str:
         tags.link(rel="stylesheet", href="assets/app.css"),
         tags.script(src="assets/draw.js"),
         tags.script(src="assets/app.js"),
-        tags.script(src="assets/charts.js", type="module"),  # its names are its own,
     )
     body = tags.body(
         tags.a("Skip to the content", class_="skip", href="#content"),
@@ -123,7 +123,7 @@ def _panel(tab: Tab) -> Tag:
 def _frame(desk: Desk) -> None:
     """Connect what stands around the tabs: the file, undo and redo, and what goes on."""
 
-    @render.ui
+    @render_part
     def about() -> TagList:
         bench = desk.seen()
         file = bench.file
@@ -137,7 +137,7 @@ def _frame(desk: Desk) -> None:
             parts.append(bench.chosen or OF_THE_PLAN)
         return TagList(*(tags.span(one) for one in parts))
 
-    @render.ui
+    @render_part
     def history() -> TagList:
         bench = desk.seen()
         return TagList(
@@ -149,20 +149,20 @@ def _frame(desk: Desk) -> None:
     desk.on("undo", lambda _: _moved(desk, back=True))
     desk.on("redo", lambda _: _moved(desk, back=False))
     desk.on("read", lambda _: read(desk))
-    desk.on("no-steps", lambda _: desk.bench.apply(changes.without_steps))
+    desk.on("take-out", lambda part: _take_out(desk, part))
 
 
 def _say_what_goes_on(desk: Desk) -> None:
-    @render.ui
+    @render_part
     def working() -> Tag | None:
         running = desk.moving()
         return None if running is None else _progress(*running)
 
-    @render.ui
+    @render_part
     def stopping() -> Tag | None:
         return None if desk.moving() is None else controls.button("Stop", "stop", kind="quiet")
 
-    @render.ui
+    @render_part
     def status() -> Tag | None:
         running, (words, failed) = desk.moving(), desk.notice()
         if running is not None:
@@ -170,6 +170,11 @@ def _say_what_goes_on(desk: Desk) -> None:
         return tags.p(words, class_="notice failed" if failed else "notice") if words else None
 
     desk.on("stop", lambda _: desk.shared.stop())
+
+
+def _take_out(desk: Desk, part: str) -> None:
+    if part in changes.PARTS:
+        desk.bench.apply(lambda plan: changes.without_part(plan, part))
 
 
 def _moved(desk: Desk, *, back: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -40,7 +40,7 @@ class Recent(Generic[T]):
         self._most = most
         self._held: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = RLock()
-        self._making = RLock()  # nobody makes what another is making
+        self._making: dict[Hashable, Lock] = {}  # nobody makes what another is making
 
     def get(self, key: Hashable) -> T | None:
         """Return a value that is held, at once; None if it is not."""
@@ -63,9 +63,15 @@ class Recent(Generic[T]):
         held = self.get(key)
         if held is not None:
             return held
-        with self._making:
+        with self._lock:
+            making = self._making.setdefault(key, Lock())
+        with making:
             held = self.get(key)
-            return self.put(key, make()) if held is None else held
+            try:
+                return self.put(key, make()) if held is None else held
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
 
 
 class Readings:
@@ -106,14 +112,14 @@ class Readings:
         held = self._tasks.get(self.reading(plan))
         return () if held is None else held[1]
 
-    def known(self, plan: Plan) -> bool:
-        """Return True when a file was read as a plan says, or could not be: `task` answers at once."""
+    def holds(self, plan: Plan) -> bool:
+        """Return True when `task` and `tables` answer at once: the file was read as a plan says."""
         read = self._tasks.get(self.reading(plan)) is not None
-        return read or self._faults.get(self._asked(plan)) is not None
+        return read and self._tables.get(self._named(plan)) is not None
 
     def _asked(self, plan: Plan) -> bytes:
         """Return all that a file may be refused for when it is read."""
-        return self.reading(plan) + msgspec.json.encode((plan.loss, plan.check))
+        return self.reading(plan) + msgspec.json.encode((plan.loss, plan.check, plan.release))
 
     def _read(self, plan: Plan) -> tuple[Task, tuple[str, ...]]:
         with caught_warnings(MaskmeterWarning) as caught:
@@ -133,13 +139,17 @@ class Readings:
         in none of them.
         """
         task = self.task(plan)
-        named, dropped = tuple(plan.loss.tables), frozenset(plan.release.drop)
+        _, named, dropped = asked = self._named(plan)
         return self._tables.made(
-            (self.reading(plan), named, dropped),
+            asked,
             lambda: list(
                 loss_tables(list(named), task.sample, task.sample.space.names, carried=dropped)
             ),
         )
+
+    def _named(self, plan: Plan) -> tuple[bytes, tuple[tuple[str, str], ...], frozenset[str]]:
+        """Return what the tables of a plan depend on."""
+        return self.reading(plan), tuple(plan.loss.tables), frozenset(plan.release.drop)
 
     def assessor(self, plan: Plan) -> Assessor:
         """Return what measures releases of the file on the tables that a plan names, and no others."""

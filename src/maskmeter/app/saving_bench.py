@@ -15,10 +15,10 @@ from maskmeter.checks import Progress
 from maskmeter.errors import FileError
 from maskmeter.evidence import Pack
 from maskmeter.evidence.pack import write_pack
-from maskmeter.files import check_new_folder, whole
+from maskmeter.files import check_new_folder, check_outside, whole
 from maskmeter.plan import Plan, plan_text
 from maskmeter.plan.file_keys import file_keys
-from maskmeter.plan.paths import with_paths
+from maskmeter.plan.paths import paths_of, with_paths
 from maskmeter.plan.schema import Candidate
 from maskmeter.plan.script import python_lines
 from maskmeter.workflows import settings_of, written_out
@@ -31,8 +31,9 @@ class SavingBench(BenchState):
 
     def save_plan(self, path: str) -> Path:
         """Write the plan to a new file below the start directory, and return where."""
-        self.folder.inside(path)  # before an ending makes another name of it
-        target = self.folder.inside(path if path.endswith(".toml") else f"{path}.toml")
+        self.folder.writable(path)  # before an ending makes another name of it
+        target = self.folder.writable(path if path.endswith(".toml") else f"{path}.toml")
+        self._check_apart(target)
         folder = target.parent
         if not folder.is_dir():
             raise FileError(f"Cannot write {path!r}: there is no such folder.")
@@ -48,8 +49,15 @@ class SavingBench(BenchState):
             with whole(target) as unfinished:
                 unfinished.write_text(plan_text(plan), encoding="utf-8")
             self._plans[saving] = self.folder.name(target)
+            self._saved.add(self._work)
             self._changed()
         return target
+
+    def _check_apart(self, target: Path) -> None:
+        """Refuse to write into a folder whose files are read."""
+        read = [] if self._open is None else [self._open.path]
+        for one in (*read, *map(Path, paths_of(self.plan))):
+            check_outside(target, one)
 
     def saved_plan(self) -> Plan:
         """Return the plan as it is saved: with the tables of the loss, and the map as candidates.
@@ -108,8 +116,9 @@ class SavingBench(BenchState):
 
     def save_pack(self, folder: str, progress: Progress | None = None) -> Pack:
         """Write the evidence pack of the saved plan to a new or empty folder below the start directory."""
-        held, out, told = self._opened, self.folder.inside(folder), progress or silent
-        check_new_folder(out, held.path)  # before the work
+        held, out, told = self._opened, self.folder.writable(folder), progress or silent
+        self._check_apart(out)
+        check_new_folder(out)  # before the work
         plan, saving = self.saved_plan(), self.moment
         settings = replace(settings_of(plan.report), invented=held.file.example)
         task, found = held.readings.assessment(plan, told)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -48,6 +48,27 @@ class Setting:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     top: float | None = None
     first: tuple[StepEntries, ...] = ()
+
+
+def fitted(setting: Setting, keys: Sequence[str]) -> Setting:
+    """Return a setting that names none but these keys; one whose own key is gone takes the first.
+
+    >>> fitted(Setting("swap", ("lad",), aimed_at="age", within=("sex", "lad")), ["lad", "sex"])
+    Setting(method='swap', key=('lad',), rate=0.1, rarer_than=100.0, share=1.0, aimed_at='', within=('sex',), carry=(), bands=(), groups={}, top=None, first=())
+    """
+    key = tuple(one for one in setting.key if one in keys) or tuple(keys[:1])
+    others = [one for one in keys if one not in key]
+    return replace(
+        setting,
+        key=key,
+        aimed_at=setting.aimed_at if setting.aimed_at in others else "",
+        within=tuple(one for one in setting.within if one in others),
+        first=setting.first if _known(setting.first, keys) else (),
+    )
+
+
+def _known(steps: Iterable[StepEntries], keys: Sequence[str]) -> bool:
+    return all(key in keys for one in steps for key in one.keys_used())
 
 
 def describe(setting: Setting) -> str:

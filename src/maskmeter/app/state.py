@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import RLock
@@ -72,6 +73,7 @@ class BenchState:
         self._example: TemporaryDirectory[str] | None = None
         self._packs: dict[Hashable, str] = {}  # folders of saved packs, by what was saved
         self._plans: dict[Hashable, str] = {}  # plan files, likewise
+        self._saved: set[Hashable] = set()  # plans with their maps that were saved
         self.version = 0
 
     # -- plans ---------------------------------------------------------------------------------
@@ -95,8 +97,22 @@ class BenchState:
 
     @property
     def unsaved(self) -> bool:
-        """Whether the plan was changed since the file was opened, and not saved as it is now."""
-        return self.can_undo and self.moment not in self._plans
+        """Whether the plan or the map was changed since the file was opened, and not saved so."""
+        return (self.can_undo or bool(self._own_points)) and self._work not in self._saved
+
+    @property
+    def _work(self) -> Hashable:
+        """What is lost with a plan that is not saved."""
+        return self.moment, self._own_points
+
+    @property
+    def _own_points(self) -> frozenset[tuple[str, str]]:
+        """The points of the map that no plan file brought, with their steps."""
+        return frozenset(
+            (name, repr(one.steps))
+            for name, one in self._tries.attempts.items()
+            if one.steps and not one.given and name != TRYING
+        )
 
     @property
     def can_undo(self) -> bool:
@@ -134,20 +150,26 @@ class BenchState:
     def problem(self) -> Problem | None:
         """Return what the plan still needs before the risk can be measured; None if nothing.
 
-        It may read the file: see `prepared`.
+        It may read the file: see `prepare`.
         """
         plan, held = self.plan, self._open
         lacks = self._lacks(plan, held)
         return lacks if lacks is not None or held is None else self._fault(plan, held)
 
+    def prepare(self) -> None:
+        """Read the file as the plan says, so that `problem` and all that is ready come at once."""
+        if self.problem() is None:
+            self._opened.readings.tables(without_candidates(self.plan))
+
     @property
     def prepared(self) -> bool:
-        """Whether the file was read as the plan says, so that `problem` and what is ready come at once."""
+        """Whether what was read so is still held, or why it cannot be read is known."""
         plan, held = self.plan, self._open
         if held is None or self._lacks(plan, held) is not None:
             return True
-        found = held.problems.get(self._moment(plan, held)) is not None
-        return found or held.readings.known(without_candidates(plan))
+        known = held.problems.get(self._moment(plan, held))
+        wrong = known is not None and known[0] is not None
+        return wrong or held.readings.holds(without_candidates(plan))
 
     @property
     def ready(self) -> bool:
@@ -284,11 +306,18 @@ class BenchState:
         return with_paths(plan, lambda name: str(self.folder.readable(name)))
 
     def _keep(self, attempt: Attempt, *, of: Open) -> None:
-        """Keep an attempt on the map, if the file that it was measured on is still open."""
+        """Put an attempt on the map, if the file that it was measured on is still open."""
         with self._lock:
             if self._open is of:
                 self._tries = self._tries.with_attempt(attempt)
                 self._changed()
+
+    def _keep_measured(self, attempt: Attempt, *, of: Open) -> None:
+        """Keep what was measured of a point, if the map still has these steps under its label."""
+        with self._lock:
+            held = self._tries.attempts.get(attempt.label)
+            if held is not None and held.steps == attempt.steps:
+                self._keep(replace(attempt, given=held.given), of=of)
 
     @property
     def _opened(self) -> Open:

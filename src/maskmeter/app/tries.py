@@ -52,11 +52,10 @@ class Tries:
 
     def with_attempt(self, one: Attempt) -> Tries:
         """Return them with one more, in place of that with the same label."""
-        kept = self.without(one.label).attempts
-        own = [name for name, held in kept.items() if not held.given]
+        own = [name for name, held in self.attempts.items() if not held.given]
         if len(own) >= MOST and one.label not in self.attempts and not one.given:
             raise InputError(f"There are {MOST} points on the map: remove some first.")
-        return Tries({**kept, one.label: one})
+        return Tries({**self.attempts, one.label: one})
 
     def without(self, label: str) -> Tries:
         """Return them without one."""
@@ -68,11 +67,18 @@ class Tries:
         return self if one is None else self.without(label).with_attempt(replace(one, label=to))
 
     def with_points(self, plan: Plan, own: str) -> Tries:
-        """Return them with the candidates of a plan, and its steps under a label of their own."""
+        """Return them with the candidates of a plan, and its steps under a label of their own.
+
+        They take the place of those that another plan brought, and not of those that were tried.
+        """
         found = self
         steps = [Candidate(own, list(plan.step))] if plan.step else []
         for one in (*plan.candidate, *steps):
-            found = found.with_attempt(Attempt(one.label, tuple(one.step), given=True))
+            listed, label, held = tuple(one.step), one.label, found.attempts.get(one.label)
+            if held is not None and not held.given:
+                label = found.free_label(label, listed)
+            if label not in found.attempts or found.attempts[label].given:
+                found = found.with_attempt(Attempt(label, listed, given=True))
         return found
 
     def with_steps(self, steps: Sequence[StepEntries], label: str) -> Tries:

@@ -16,6 +16,17 @@ class Cancelled(MaskmeterError):  # noqa: N818 - it is an outcome, not a fault
         super().__init__("The work was stopped.")
 
 
+def fault_words(error: Exception) -> str:
+    """Return what may be shown of an error: our own texts hold no value of a file, others may.
+
+    >>> fault_words(ValueError("a value of the file"))
+    'This did not work (ValueError).'
+    """
+    if isinstance(error, MaskmeterError):
+        return str(error)
+    return f"This did not work ({type(error).__name__})."
+
+
 class Stage(NamedTuple):
     """How far work is: what it does now, how much is done and of how much (0 where unknown)."""
 

@@ -117,14 +117,10 @@ class Workbench(KeyBench, SavingBench):
         """Return a point as the mean over several draws, with their spread; for the background."""
         told, opened, base = progress or silent, self._opened, self._base()
         told(f"Drawing again: {label}", 0, 0)
-        begun = self._attempt(label)
-        first = self._draw(begun, base)
+        first = self._draw(self._attempt(label), base)
         task, assessor = self._measure_of(first, base)
         attempt = refined(first, task, assessor, seed=opened.readings.seed, progress=told)
-        with self._lock:
-            held = self._tries.attempts.get(label)
-            if held is not None and held.steps == begun.steps:
-                self._keep(attempt, of=opened)
+        self._keep_measured(attempt, of=opened)
         return self._point(attempt, base)
 
     def forget(self, label: str) -> None:
@@ -136,7 +132,13 @@ class Workbench(KeyBench, SavingBench):
     @property
     def pending(self) -> int:
         """How many points must be measured again, because keys, sampling or tables have changed."""
-        return len(self._waiting(self._base())) if self.ready else 0
+        return len(self.waiting)
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        """The labels of these points."""
+        waiting = self._waiting(self._base()) if self.ready else []
+        return frozenset(one.label for one in waiting)
 
     @property
     def set_aside(self) -> tuple[str, ...]:
@@ -177,7 +179,7 @@ class Workbench(KeyBench, SavingBench):
         for number, one in enumerate(waiting):
             told(one.label, number, len(waiting))
             try:
-                self._keep(self._draw(one, base), of=held)
+                self._keep_measured(self._draw(one, base), of=held)
             except Cancelled:
                 raise
             except MaskmeterError as error:  # the file has no longer what its steps need
@@ -200,7 +202,7 @@ class Workbench(KeyBench, SavingBench):
         already, a release that meets the target and loses less wins. Where none meets it the steps
         of the plan stay as they are, and what comes closest is on the map.
         """
-        readings, begun = self._opened.readings, self._begun()
+        readings, begun = self._opened.readings, self.plan
         before = {one.label for one in self.tried}
         plan = with_target(msgspec.structs.replace(self._base(), family=self.plan.family), target)
         found = search_task(readings.task(plan), seed=readings.seed, progress=progress or silent)
@@ -208,15 +210,15 @@ class Workbench(KeyBench, SavingBench):
         layers = [one.label for one in found.layers if one.label is not None]
         for label in dict.fromkeys((*found.nearest, *layers, found.label)):
             steps = _entries(found.candidates[label])
-            if steps and self._begun() == begun:
+            if steps and self._searches_as(begun):
                 free = self._tries.free_label(label, steps)
                 self.try_steps(steps, label=free)
                 own = free if label == found.label else own
         with self._lock:
-            if self._begun() != begun:
+            if not self._searches_as(begun) or self.plan.step != begun.step:
                 raise InputError(
-                    "The plan was changed while the search went on, so nothing is chosen: press"
-                    " Find it for me again."
+                    "The plan was changed while the search went on, so nothing is chosen: choose a"
+                    " point of the map, or press Find it for me again."
                 )
             self.apply(lambda plan: with_target(plan, target))
             tried = {one.label: one for one in self.tried if one.label != TRYING}
@@ -240,11 +242,14 @@ class Workbench(KeyBench, SavingBench):
     @property
     def chosen(self) -> str:
         """The label of the point whose steps the plan has; empty if there is none."""
-        steps = tuple(self.plan.step)
+        return self.label_of(self.plan.step)
+
+    def label_of(self, steps: Sequence[StepEntries]) -> str:
+        """Return the label of the point with these steps; empty if there is none."""
         if not steps:
             return UNCHANGED
-        alike = [one.label for one in self._tries.attempts.values() if one.steps == steps]
-        return alike[-1] if alike else ""
+        alike = [name for name, one in self._tries.attempts.items() if one.steps == tuple(steps)]
+        return next((name for name in reversed(alike) if name != TRYING), TRYING if alike else "")
 
     # -- check and decide ----------------------------------------------------------------------
 
@@ -314,9 +319,9 @@ class Workbench(KeyBench, SavingBench):
     def _steps_of_setting(self, setting: Setting) -> tuple[StepEntries, ...]:
         return steps_of_setting(setting, self._opened.readings.task(self._base()))
 
-    def _begun(self) -> Plan:
-        """Return what a search rests on; while it goes on, points may come and go."""
-        return with_target(without_steps(self.plan), None)
+    def _searches_as(self, begun: Plan) -> bool:
+        """Return True while the plan asks for the same search; points may come and go."""
+        return without_steps(self.plan) == without_steps(begun)
 
     def _waiting(self, base: Plan) -> list[Attempt]:
         """Return the attempts with the keys of a plan that were not measured as it asks."""

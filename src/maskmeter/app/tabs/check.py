@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 
 from htmltools import Tag, TagChild, TagList, tags
-from shiny import render, ui
+from shiny import ui
 
 from maskmeter.app.blocks import shown
 from maskmeter.app.controls import button, missing, onward
 from maskmeter.app.desk import Desk
+from maskmeter.app.outputs import render_part
 from maskmeter.app.tabs.tab import Tab, headline, idle, lacking
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench, accepts
@@ -37,7 +38,7 @@ def connect(desk: Desk) -> None:
     """Say what the tab shows, and what its controls do."""
     bench = desk.bench
 
-    @render.ui
+    @render_part
     def check_top() -> TagList | None:
         lacks = lacking(desk)
         if lacks is not None:
@@ -54,19 +55,19 @@ def connect(desk: Desk) -> None:
         said = idle(bench.idle_changes)
         return TagList(said) if found.check is None else TagList(_outcome(found.check), said)
 
-    @render.ui
+    @render_part
     def check_findings() -> TagList | None:
         found = desk.assessed()
         if found is None or found.check is None:
             return None
         return _findings(found.check)
 
-    @render.ui
+    @render_part
     def check_risk() -> TagList | None:
         found = desk.assessed()
         return None if found is None else headline(found.figures, heading="The risk that is left")
 
-    @render.ui
+    @render_part
     def check_next() -> TagList | None:
         return TagList(onward("Decide", "decide")) if desk.assessed() is not None else None
 

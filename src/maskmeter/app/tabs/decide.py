@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from htmltools import Tag, TagList, tags
-from shiny import render, ui
+from shiny import ui
 
 from maskmeter.app.blocks import table
 from maskmeter.app.controls import button, choice, group, missing
 from maskmeter.app.desk import Desk
+from maskmeter.app.outputs import render_part
 from maskmeter.app.results import SideBySide
 from maskmeter.app.state import TRYING
 from maskmeter.app.tabs.tab import MEASURING, Tab, headline, lacking
@@ -40,7 +41,7 @@ def connect(desk: Desk) -> None:
 
 
 def _show(desk: Desk) -> None:
-    @render.ui
+    @render_part
     def decide_top() -> TagList:
         bench = desk.seen()
         lacks = lacking(desk)
@@ -57,7 +58,7 @@ def _show(desk: Desk) -> None:
             )
         return missing("The release was not checked yet.", "Check it", "check")
 
-    @render.ui
+    @render_part
     def decide_pair() -> TagList | None:
         labels = _labels(desk.seen())
         if len(labels) < 2:
@@ -72,7 +73,7 @@ def _show(desk: Desk) -> None:
             )
         )
 
-    @render.ui
+    @render_part
     def decide_beside() -> TagList | None:
         bench = desk.seen()
         labels = _labels(bench)
@@ -82,12 +83,12 @@ def _show(desk: Desk) -> None:
 
 
 def _show_saving(desk: Desk) -> None:
-    @render.ui
+    @render_part
     def decide_save() -> TagList | None:
         bench = desk.seen()
         return _saving() if bench.ready else None
 
-    @render.ui
+    @render_part
     def decide_copy() -> TagList | None:
         bench = desk.seen()
         if not bench.ready:
@@ -110,8 +111,10 @@ def _actions(desk: Desk) -> None:
     bench = desk.bench
 
     def compare(_: str) -> None:
-        pair = _pair(desk, _labels(bench))
-        desk.jobs.start(COMPARE, lambda work: bench.side_by_side(pair, work) and None)
+        one, two = _pair(desk, _labels(bench))
+        if one == two:
+            raise InputError("Choose two different releases to compare.")
+        desk.jobs.start(COMPARE, lambda work: _compare(bench, (one, two), work))
 
     def save_pack(folder: str) -> None:
         name = _named(folder, "Name the folder first.")
@@ -132,6 +135,10 @@ def _actions(desk: Desk) -> None:
     desk.on("save-plan", save_plan)
 
 
+def _compare(bench: Workbench, pair: tuple[str, str], work: Work) -> None:
+    bench.side_by_side(pair, work)
+
+
 def _labels(bench: Workbench) -> list[str]:
     """Return the releases that can be compared: all points but that of a slider that moves."""
     return [one.label for one in bench.tried if one.label != TRYING]
@@ -146,7 +153,8 @@ def _named(given: str, words: str) -> str:
 def _pair(desk: Desk, labels: list[str]) -> tuple[str, str]:
     """Return the releases to compare: those asked for, else the file as it is and the chosen one."""
     one, two = desk.draft.pair
-    last = desk.bench.chosen or labels[-1]
+    chosen = desk.bench.chosen
+    last = chosen if chosen in labels[1:] else labels[-1]
     return (one if one in labels else labels[0], two if two in labels else last)
 
 

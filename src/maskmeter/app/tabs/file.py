@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from htmltools import Tag, TagList, tags
-from shiny import render, ui
+from shiny import ui
 
 from maskmeter.app.blocks import facts
 from maskmeter.app.controls import button, choice, entry, onward
 from maskmeter.app.desk import Desk
+from maskmeter.app.outputs import render_part
 from maskmeter.app.results import FileEntry, OpenedFile
 from maskmeter.app.tabs.tab import Tab
 from maskmeter.app.work import Work
@@ -47,16 +48,16 @@ def panel() -> TagList:
 def connect(desk: Desk) -> None:
     """Say what the tab shows, and what its controls do."""
 
-    @render.ui
+    @render_part
     def file_open() -> TagList | None:
         file = desk.seen().file
         return None if file is None else _opened(file)
 
-    @render.ui
+    @render_part
     def file_list() -> TagList:
         return _listed(desk.seen().folder.root, *desk.listed())
 
-    @render.ui
+    @render_part
     def file_written() -> TagList:
         desk.seen()
         return TagList(_written(desk.draft.written, doubted=desk.draft.doubted))

@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from htmltools import Tag, TagChild, TagList, tags
-from shiny import render, ui
+from shiny import ui
 
 from maskmeter.app import changes
 from maskmeter.app.blocks import facts
 from maskmeter.app.controls import button, given_numbers, missing, onward, tick
 from maskmeter.app.desk import Desk
+from maskmeter.app.outputs import render_part
 from maskmeter.app.results import FileColumn, KeysNow, KeyWarning, OpenedFile
-from maskmeter.app.tabs.tab import Tab
+from maskmeter.app.tabs.tab import Tab, fault
+from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
 from maskmeter.display import SIZES
 from maskmeter.errors import InputError
@@ -45,24 +47,27 @@ def panel() -> TagList:
 def connect(desk: Desk) -> None:
     """Say what the tab shows, and what its controls do."""
 
-    @render.ui
+    @render_part
     def key_counts() -> TagList | None:
         bench = desk.seen()
         if bench.file is None or not bench.keys:
             return None
         data = bench.plan.data
         sampled = any((data.fraction, data.weights, data.population))
-        return _counts(bench.keys_now, sampled=sampled)
+        stopped = desk.quick.running is None
+        return _counts(bench.keys_now, sampled=sampled, stopped=stopped)
 
-    @render.ui
+    @render_part
     def key_warnings() -> TagList | None:
         bench = desk.seen()
         if bench.file is None or not bench.keys:
             return None
         found = [*map(_unknown, bench.unknown_keys), *map(_warning, bench.keys_now.warnings or ())]
-        return TagList(tags.ul(*found, class_="warnings")) if found else None
+        problem = bench.problem() if bench.prepared else None
+        wrong = fault(problem) if problem is not None and problem.part else None
+        return TagList(wrong, tags.ul(*found, class_="warnings") if found else None)
 
-    @render.ui
+    @render_part
     def key_columns() -> TagList:
         bench = desk.seen()
         if bench.file is None:
@@ -77,7 +82,11 @@ def begin(desk: Desk) -> None:
     """Count the ticked keys, if they were not counted yet."""
     bench = desk.bench
     if bench.file is not None and bench.keys and not bench.keys_now.done:
-        desk.shared.follow(WORK, lambda work: bench.look_at_keys(work) and None, once=True)
+        desk.shared.follow(WORK, lambda work: _look(bench, work), once=True)
+
+
+def _look(bench: Workbench, work: Work) -> None:
+    bench.look_at_keys(work)
 
 
 def _actions(desk: Desk) -> None:
@@ -108,6 +117,7 @@ def _actions(desk: Desk) -> None:
             keys = [one.name for one in file.columns if one.role == "key"]
             bench.apply(lambda plan: changes.with_keys(plan, keys, file))
 
+    desk.on("count", lambda _: desk.shared.follow(WORK, lambda work: _look(bench, work)))
     desk.on("key", key)
     desk.on("untick", untick)
     desk.on("proposed", proposed)
@@ -144,10 +154,12 @@ def _applied(bench: Workbench, change: Callable[[Plan, str], Plan], name: str) -
     bench.apply(lambda plan: change(plan, name))
 
 
-def _counts(found: KeysNow, *, sampled: bool) -> TagList:
+def _counts(found: KeysNow, *, sampled: bool, stopped: bool) -> TagList:
     counts = found.counts
+    again = None if found.done or not stopped else tags.p(button("Count the keys", "count"))
     if counts is None:
-        return TagList() if found.done else TagList(tags.p("The keys are counted.", class_="under"))
+        words = None if found.done or again else tags.p("The keys are counted.", class_="under")
+        return TagList(words, again)
     told = f"{percent(counts.share)} of {counts.records:,}"
     listed = [
         Fact("Unique records", f"{counts.uniques:,}", told),
@@ -156,7 +168,7 @@ def _counts(found: KeysNow, *, sampled: bool) -> TagList:
             for size, many in zip(SIZES[1:], counts.cell_sizes[1:], strict=True)
         ),
     ]
-    return TagList(facts([*listed, _expected(found, sampled=sampled)]))
+    return TagList(facts([*listed, _expected(found, sampled=sampled)]), again)
 
 
 def _expected(found: KeysNow, *, sampled: bool) -> Fact:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from htmltools import TagList, tags
-from shiny import render, ui
+from shiny import ui
 
 from maskmeter.app.blocks import shown, table
-from maskmeter.app.charts import chart_place, render_chart
 from maskmeter.app.controls import button, given_number, number, onward, slider
 from maskmeter.app.desk import Desk
+from maskmeter.app.outputs import chart_place, render_chart, render_part
 from maskmeter.app.results import RiskNow
 from maskmeter.app.tabs.tab import Tab, headline, lacking
 from maskmeter.app.target import connect_target, target_form
@@ -33,7 +33,7 @@ def panel() -> TagList:
         ui.output_ui("risk_top"),
         ui.output_ui("risk_target"),
         tags.div(
-            tags.div(chart_place("risk_curve", click="threshold")),
+            tags.div(chart_place("risk_curve")),
             tags.div(ui.output_ui("risk_handle"), ui.output_ui("risk_coupled")),
             class_="beside",
         ),
@@ -89,7 +89,7 @@ def _share(value: str | float) -> float:
 
 
 def _show_risk(desk: Desk) -> None:
-    @render.ui
+    @render_part
     def risk_top() -> TagList:
         lacks = lacking(desk)
         if lacks is not None:
@@ -102,12 +102,12 @@ def _show_risk(desk: Desk) -> None:
             )
         return headline(of_the_file(found.figures))
 
-    @render.ui
+    @render_part
     def risk_target() -> TagList | None:
         bench = desk.seen()
         return TagList(target_form(bench.plan.target)) if bench.ready else None
 
-    @render.ui
+    @render_part
     def risk_next() -> TagList | None:
         return TagList(onward("Protect the file", "protect")) if desk.risk() else None
 
@@ -126,7 +126,7 @@ def _show_curve(desk: Desk) -> None:
             return None
         return found.curve.plot(threshold=desk.draft.threshold)
 
-    @render.ui
+    @render_part
     def risk_handle() -> TagList | None:
         found = _found(desk)
         if found is None or not len(found.curve):
@@ -136,7 +136,7 @@ def _show_curve(desk: Desk) -> None:
             slider("Threshold of risk", "threshold", value, low=0, high=100, step=0.5, unit="%")
         )
 
-    @render.ui
+    @render_part
     def risk_coupled() -> TagList | None:
         found = _found(desk)
         if found is None or not len(found.curve):
@@ -158,14 +158,14 @@ def _show_behind(desk: Desk) -> None:
             return None
         return desk.drawn("drivers", found, lambda: drivers_chart(found.figures))
 
-    @render.ui
+    @render_part
     def risk_keys() -> TagList | None:
         found = _found(desk)
         rows = () if found is None else tuple(reductions(found.figures))
         head = ("key left out", "unique records", "correct matches", "reduction")
         return TagList(table(Table("The risk without one key", head, rows))) if rows else None
 
-    @render.ui
+    @render_part
     def risk_rest() -> TagList | None:
         found = _found(desk)
         if found is None:
@@ -176,7 +176,7 @@ def _show_behind(desk: Desk) -> None:
             shown(Text(one, "Caution") for one in said),
         )
 
-    @render.ui
+    @render_part
     def risk_model() -> TagList | None:
         found = _found(desk)
         if found is None:

@@ -6,12 +6,13 @@ from asyncio import to_thread
 from pathlib import Path
 
 from htmltools import TagChild, TagList, tags
-from shiny import render, ui
+from shiny import ui
 
 from maskmeter.app import changes
 from maskmeter.app.blocks import facts
 from maskmeter.app.controls import choice, group, missing, number, onward, radio
 from maskmeter.app.desk import Desk
+from maskmeter.app.outputs import render_part
 from maskmeter.app.results import FileEntry, OpenedFile, SamplingNow
 from maskmeter.app.tabs.tab import Tab, lacking
 from maskmeter.app.workbench import Workbench
@@ -45,7 +46,7 @@ def connect(desk: Desk) -> None:
     """Say what the tab shows, and what its controls do."""
     bench = desk.bench
 
-    @render.ui
+    @render_part
     def sample_form() -> TagList:
         file = desk.seen().file
         if file is None:
@@ -59,7 +60,7 @@ def connect(desk: Desk) -> None:
             _entry(kind, file, bench, desk.listed()[1]),
         )
 
-    @render.ui
+    @render_part
     async def sample_now() -> TagList | None:
         bench = desk.seen()
         if bench.file is None:

@@ -11,6 +11,7 @@ from htmltools import TagList, tags
 from maskmeter.app.blocks import first, shown
 from maskmeter.app.controls import button, missing
 from maskmeter.app.desk import Desk
+from maskmeter.app.problems import Problem
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
 from maskmeter.evidence.first_screen import top
@@ -23,10 +24,11 @@ _WAYS = {
     "keys": "Choose the keys",
     "sample": "Say how it was sampled",
 }
-# What takes away the part of a plan that no control can mend.
-_AWAY = {
-    "risk": button("Take the target away", "target-kind"),
-    "protect": button("Take the steps away", "no-steps"),
+_NAMED = {
+    "target": "the target",
+    "step": "the steps",
+    "family": "the family",
+    "error": "the recording errors",
 }
 
 
@@ -62,7 +64,7 @@ def read(desk: Desk, *, once: bool = False) -> None:
 
 def _read(bench: Workbench, work: Work) -> None:
     work(READING, 0, 0)
-    bench.problem()
+    bench.prepare()
 
 
 def headline(figures: Figures, *, heading: str = "") -> TagList:
@@ -92,7 +94,16 @@ def lacking(desk: Desk) -> TagList | None:
     problem = bench.problem()
     if problem is None:
         return None
-    away = _AWAY.get(problem.tab)
-    if away is not None:
-        return TagList(tags.p(problem.words, class_="aside caution"), tags.p(away))
+    if problem.part or problem.tab not in _WAYS:
+        return fault(problem)
     return missing(problem.words, _WAYS[problem.tab], problem.tab)
+
+
+def fault(problem: Problem) -> TagList:
+    """Return what is wrong with a plan, and the button that takes the faulty part out of it."""
+    words, part = tags.p(problem.words, class_="aside caution"), problem.part
+    if not part:
+        return TagList(words)
+    table, _, entry = part.partition(".")
+    named = _NAMED.get(part) or f"[{table}] {entry}"
+    return TagList(words, tags.p(button(f"Take {named} out of the plan", "take-out", part)))

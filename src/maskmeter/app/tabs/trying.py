@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 from htmltools import Tag, TagList, tags
-from shiny import reactive, render, req, ui
+from shiny import reactive, req, ui
 
 from maskmeter.app.blocks import facts
-from maskmeter.app.charts import chart_place, render_chart
 from maskmeter.app.controls import button, onward
 from maskmeter.app.desk import Desk
+from maskmeter.app.outputs import chart_place, render_chart, render_part
 from maskmeter.app.results import OpenedFile, Tried
 from maskmeter.app.setting_form import (
     ACTIONS,
@@ -26,8 +26,8 @@ from maskmeter.app.setting_form import (
     parted,
     setting_form,
 )
-from maskmeter.app.settings import Setting
-from maskmeter.app.state import TRYING
+from maskmeter.app.settings import Setting, fitted
+from maskmeter.app.state import OF_THE_PLAN, TRYING
 from maskmeter.app.tabs.tab import MEASURING, Tab, idle, lacking
 from maskmeter.app.target import target_form
 from maskmeter.app.work import Work
@@ -99,11 +99,11 @@ def _measured(bench: Workbench) -> bool:
 def _show_controls(desk: Desk) -> None:
     bench = desk.bench
 
-    @render.ui
+    @render_part
     def protect_missing() -> TagList | None:
         return lacking(desk)
 
-    @render.ui
+    @render_part
     async def protect_form() -> TagList | None:
         file = desk.seen().file
         if file is None or not bench.ready:
@@ -113,11 +113,13 @@ def _show_controls(desk: Desk) -> None:
         recoded = setting.method == "recode" and setting.key
         named = await to_thread(bench.categories, setting.key[0]) if recoded else {}
         return TagList(
-            setting_form(setting, keys, named, joined=desk.draft.join, after=bool(bench.plan.step)),
+            setting_form(
+                setting, keys, named, joined=desk.draft.join, after=_after(bench, setting)
+            ),
             tags.p(button("Put it on the map", "keep"), class_="buttons"),
         )
 
-    @render.ui
+    @render_part
     def protect_now() -> TagList | None:
         label, tried = desk.draft.resting or TRYING, desk.seen().tried
         found = [one for one in tried if one.label == label]
@@ -126,7 +128,7 @@ def _show_controls(desk: Desk) -> None:
         # Where no record of the file as it is is unique, there is nothing to be a share of.
         return _figures(found[0], unique=any(one.point.share > 0 for one in tried))
 
-    @render.ui
+    @render_part
     def protect_target() -> TagList | None:
         plan = desk.seen().plan
         if not bench.ready:
@@ -154,7 +156,7 @@ def _show_map(desk: Desk) -> None:
         drawn[0] = bench.file
         return await to_thread(bench.map_figures)
 
-    @render.ui
+    @render_part
     def protect_note() -> TagList | None:
         return _note(desk)
 
@@ -165,7 +167,7 @@ def _show_map(desk: Desk) -> None:
             return None
         return await to_thread(map_drawing, found, chosen=_chosen(desk))
 
-    @render.ui
+    @render_part
     async def protect_points() -> TagList | None:
         found, chosen = await known(), _chosen(desk)
         if found is None:
@@ -175,7 +177,7 @@ def _show_map(desk: Desk) -> None:
         )
         return _points(listed.caption, listed.head, listed.rows, chosen)
 
-    @render.ui
+    @render_part
     def protect_next() -> TagList | None:
         return TagList(onward("Check the release", "check")) if desk.seen().plan.step else None
 
@@ -185,11 +187,14 @@ def _chosen(desk: Desk) -> str:
 
 
 def _setting(desk: Desk) -> Setting:
-    """Return what the controls are set to; a key that the plan does not have is replaced."""
-    setting, keys = desk.draft.setting, desk.bench.keys
-    if keys and (not setting.key or setting.key[0] not in keys):
-        setting = replace(setting, key=(keys[0],), aimed_at="", within=())
-    return setting
+    """Return what the controls are set to, as far as the plan has the keys for it."""
+    return fitted(desk.draft.setting, desk.bench.keys)
+
+
+def _after(bench: Workbench, setting: Setting) -> str:
+    """Return the name of the steps that a setting follows, or may follow; "" if there are none."""
+    steps = setting.first or tuple(bench.plan.step)
+    return (bench.label_of(steps) or OF_THE_PLAN) if steps else ""
 
 
 def _setting_actions(desk: Desk) -> None:
@@ -198,19 +203,14 @@ def _setting_actions(desk: Desk) -> None:
     def attempt(setting: Setting) -> None:
         desk.shared.change(setting=setting, join=(), resting="")
         if complete(setting):
-            desk.shared.follow(TRY, lambda _: bench.try_setting(setting, label=TRYING) and None)
+            desk.shared.follow(TRY, lambda _: _attempt(bench, setting))
         else:
             bench.forget(TRYING)  # it was another one
 
     def settle(setting: Setting) -> None:
         desk.shared.change(setting=setting, join=())
         if complete(setting):
-            desk.quick.start(REFINE, lambda work: rest(setting, work))
-
-    def rest(setting: Setting, work: Work) -> None:
-        label = bench.settle(setting)
-        desk.shared.change(resting=label)
-        bench.refine(label, work)
+            desk.quick.start(REFINE, lambda work: _rest(desk, setting, work))
 
     def changed(action: str, value: Any) -> None:
         setting = _setting(desk)
@@ -240,6 +240,18 @@ def _recode_actions(desk: Desk, settle: Callable[[Setting], None]) -> None:
     desk.on("join", join)
     desk.on("join-them", lambda name: settle(joined_to(_setting(desk), name, desk.draft.join)))
     desk.on("part", lambda name: settle(parted(_setting(desk), name)))
+
+
+def _attempt(bench: Workbench, setting: Setting) -> None:
+    bench.try_setting(setting, label=TRYING)
+
+
+def _rest(desk: Desk, setting: Setting, work: Work) -> None:
+    """Leave the point of a setting on the map, and draw it again."""
+    work(REFINE, 0, 0)  # another setting may have come
+    label = desk.bench.settle(setting)
+    desk.shared.rested(setting, label)
+    desk.bench.refine(label, work)
 
 
 def _complete(desk: Desk) -> Setting:
