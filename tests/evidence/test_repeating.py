@@ -169,14 +169,18 @@ def test_the_command_says_which_hash_it_compared(made, tmp_path):
     same = run(*words, "--out", tmp_path / "again.csv")
     other = run(*words, "--out", tmp_path / "again.parquet")
     told = run(*words, "--out", tmp_path / "third.csv", "--json")
+    first = run(*words, "--out", tmp_path / "first.sav")
+    again = ("--from", tmp_path / "first.sav.provenance.json", "--out", tmp_path / "second.dta")
+    labelled = run("protect", made / "survey.csv", *again)
     pack = run("assess", *words[1:], "--out", tmp_path / "pack")
 
-    for done in (same, other, told, pack):
+    for done in (same, other, told, first, labelled, pack):
         assert done.returncode == 0, done.stderr
     assert "it has the recorded output_hash" in same.stdout
     assert "it has the recorded output_hash" in pack.stdout
     assert "(keys_hash). Its bytes differ" in " ".join(other.stdout.split())
     assert json.loads(told.stdout)["compared"] == "output_hash"
+    assert "has the columns of the recorded one (columns_hash)" in " ".join(labelled.stdout.split())
     assert "compared" not in json.loads(first_protect(made, tmp_path).stdout)
 
 

@@ -211,9 +211,10 @@ def print_compared(compared: Compared | None) -> None:
     """Print which hash shows that a release is the one that its provenance records."""
     if compared == "output_hash":
         print_words("The recreated file is the recorded one: it has the recorded output_hash.")
-    elif compared == "keys_hash":
+    elif compared is not None:
+        what = {"columns_hash": "columns", "keys_hash": "keys"}[compared]
         print_words(
-            "The recreated file has the keys of the recorded one (keys_hash). Its bytes differ, as"
+            f"The recreated file has the {what} of the recorded one ({compared}). Its bytes differ, as"
             " they may in another format, in one that notes the time, or with other versions."
         )
 
