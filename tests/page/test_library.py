@@ -16,13 +16,13 @@ def made(monkeypatch, tmp_path):
     monkeypatch.setattr(
         vl_convert, "javascript_bundle", lambda entry: times.append(entry) or "draw('</script>');"
     )
-    library.chart_library.cache_clear()
+    library._HELD.clear()
     yield times
-    library.chart_library.cache_clear()
+    library._HELD.clear()
 
 
 def fresh():
-    library.chart_library.cache_clear()
+    library._HELD.clear()
     return library.chart_library()
 
 
@@ -51,3 +51,24 @@ def test_the_library_works_without_a_writable_cache(made, tmp_path):
 
     assert fresh() == fresh()
     assert len(made) == 2
+
+
+def test_beside_a_process_the_library_is_the_same_and_nothing_is_written(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "cache"))
+    monkeypatch.setattr(library, "_folder", lambda: tmp_path / "cache")
+    library._HELD.clear()
+    beside = library.chart_library_beside()
+    again = library.chart_library()  # as a report asks for it: it is held
+    library._HELD.clear()
+
+    assert not (tmp_path / "cache").exists()
+    assert again is beside
+    assert beside == library.chart_library()
+
+
+def test_a_process_that_fails_leaves_the_library_to_this_one(made, monkeypatch):
+    monkeypatch.setattr(library.sys, "executable", "no such program")
+
+    assert library.chart_library_beside() == "draw('<\\/script>');"
+    assert len(made) == 1

@@ -11,7 +11,7 @@ from threading import Thread
 
 from maskmeter.app.guard import Asgi, Receive, Scope, Send
 from maskmeter.page import drawing_script, style_sheet
-from maskmeter.page.library import chart_library
+from maskmeter.page.library import chart_library_beside
 
 _PLACE = "/assets/"
 _DARK = re.compile(
@@ -41,14 +41,14 @@ _FILES: dict[str, tuple[bytes, Callable[[], bytes]]] = {
     "theme.js": (_JS, lambda: _file("theme.js")),
     "draw.js": (_JS, lambda: drawing_script().encode()),
     "app.js": (_JS, lambda: _file("app.js")),
-    "charts.js": (_JS, lambda: chart_library().encode()),
+    "charts.js": (_JS, lambda: chart_library_beside().encode()),
 }
 
 
 def with_assets(inner: Asgi) -> Asgi:
     """Return an application that answers for the files of the page, and passes the rest on."""
     # It may take two seconds, the first time.
-    ready = Thread(target=chart_library, daemon=True)
+    ready = Thread(target=chart_library_beside, daemon=True)
     ready.start()
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

@@ -146,7 +146,7 @@
     library.type = "module"; // its names are its own
     library.src = "assets/charts.js";
     library.addEventListener("load", resolve);
-    document.head.append(library);
+    addEventListener("load", () => document.head.append(library));
   });
   const words = (text) => (Array.isArray(text) ? text.join(" ") : text ?? "");
   const drawing = new WeakMap();
