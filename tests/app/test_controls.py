@@ -13,7 +13,7 @@ import pytest
 
 import maskmeter as mm
 from app.served import Talk, served_here
-from maskmeter.app import key_bench, workbench
+from maskmeter.app import key_bench, map_bench
 from maskmeter.app.blocks import first, shown
 from maskmeter.app.workbench import Workbench
 from maskmeter.page import Beside, Fact, Fold, Points, Table, Terms, Text, Top
@@ -521,13 +521,13 @@ def test_a_setting_that_follows_another_at_once_has_its_own_figures(talk, monkey
     sampled(talk)
     talk.tab("protect")
     talk.wait("protect_now", "Records changed")
-    draw = workbench.first_draw
+    draw = map_bench.first_draw
 
     def slow(*given, **options):
         time.sleep(0.2)
         return draw(*given, **options)
 
-    monkeypatch.setattr(workbench, "first_draw", slow)
+    monkeypatch.setattr(map_bench, "first_draw", slow)
     talk.do("within", {"name": "sex", "on": True})
     talk.do("method", "pram")
     talk.wait("protect_form", "Redraw at random")
@@ -549,14 +549,14 @@ def test_measuring_that_is_stopped_stays_stopped_until_it_is_asked_for(talk, fol
     )
     whole = f'[data]\nkeys = ["lad", "sex", "age"]\nfraction = 0.01\n{listed}'
     (folder / "many.toml").write_text(whole, encoding="utf-8")
-    draw, drawn = workbench.first_draw, []
+    draw, drawn = map_bench.first_draw, []
 
     def slow(attempt, *given, **options):
         time.sleep(0.4)
         drawn.append(attempt.label)
         return draw(attempt, *given, **options)
 
-    monkeypatch.setattr(workbench, "first_draw", slow)
+    monkeypatch.setattr(map_bench, "first_draw", slow)
     talk.do("open-plan", "many.toml")
     talk.wait("working", "c2")
     talk.do("stop")

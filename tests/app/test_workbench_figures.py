@@ -13,7 +13,7 @@ import pytest
 
 import maskmeter as mm
 from command import run
-from maskmeter.app import changes, workbench
+from maskmeter.app import changes, map_bench
 from maskmeter.app.settings import Setting
 from maskmeter.app.work import Cancelled, Work
 from maskmeter.app.workbench import Workbench
@@ -126,7 +126,7 @@ def test_a_plan_that_changes_during_a_draw_leaves_no_figure_of_the_one_before(
     bench, setting = opened(root), Setting("swap", ("lad",), rate=0.1)
     label = bench.try_setting(setting).label
     bench.apply(lambda plan: changes.with_fraction(plan, 0.2))
-    drawn, changed = workbench.first_draw, []
+    drawn, changed = map_bench.first_draw, []
 
     def draw(*given, **named):
         found = drawn(*given, **named)
@@ -134,7 +134,7 @@ def test_a_plan_that_changes_during_a_draw_leaves_no_figure_of_the_one_before(
             changed.append(bench.apply(lambda plan: changes.with_fraction(plan, 0.5)))
         return found
 
-    monkeypatch.setattr(workbench, "first_draw", draw)
+    monkeypatch.setattr(map_bench, "first_draw", draw)
     getattr(bench, verb)(*{"settle": (setting,), "refine": (label,)}.get(verb, ()))
     found = bench.map()
     true = opened(root)

@@ -7,9 +7,10 @@ from threading import Event, Thread
 
 import pytest
 
-from maskmeter.app import changes, readings, workbench
+from maskmeter.app import changes, map_bench, readings
 from maskmeter.app.readings import Recent
 from maskmeter.app.settings import Setting
+from maskmeter.app.state import TRYING
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import InputError
 from maskmeter.plan.schema import TargetPlan
@@ -33,7 +34,7 @@ def meanwhile(monkeypatch):
     """Do something once, as soon as the point with a label was drawn."""
 
     def after(label, change):
-        draw, done = workbench.first_draw, []
+        draw, done = map_bench.first_draw, []
 
         def drawn(attempt, *given, **options):
             found = draw(attempt, *given, **options)
@@ -41,7 +42,7 @@ def meanwhile(monkeypatch):
                 done.append(change())
             return found
 
-        monkeypatch.setattr(workbench, "first_draw", drawn)
+        monkeypatch.setattr(map_bench, "first_draw", drawn)
         return done
 
     return after
@@ -133,7 +134,7 @@ def test_the_map_counts_as_work_until_it_is_saved(root):
     bench.open_example()
     fresh = bench.unsaved
     key = bench.keys[0]
-    bench.try_setting(Setting("swap", (key,), rate=0.1), label=workbench.TRYING)
+    bench.try_setting(Setting("swap", (key,), rate=0.1), label=TRYING)
     moving = bench.unsaved
     bench.try_setting(Setting("swap", (key,), rate=0.1))
     tried = bench.unsaved

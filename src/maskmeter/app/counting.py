@@ -128,8 +128,8 @@ def key_counts(columns: EncodedColumns, keys: Sequence[str], data: Data, records
     if not listed:
         return KeyCounts((), records, 0, (0, 0, 0, 0, records), 0.0)
     sample = columns.sample(listed, data)
-    sizes, share = tuple(sample.cell_sizes), sample.uniques / len(sample)
-    return KeyCounts(listed, len(sample), sample.uniques, sizes, share)
+    sizes = tuple(sample.cell_sizes)
+    return KeyCounts(listed, len(sample), sample.uniques, sizes, sample.unique_share)
 
 
 def key_warnings(

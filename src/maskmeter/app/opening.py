@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from maskmeter.app.results import FileColumn, OpenedFile
+from maskmeter.checks import Progress
 from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.plan import Plan
 from maskmeter.plan.column_guesses import ColumnGuess
@@ -30,12 +31,24 @@ class Opened(NamedTuple):
     plan: Plan
 
 
-def opened_file(path: Path, name: str, written: Dialect = _FOUND_OUT) -> Opened:
+def opened_file(
+    path: Path,
+    name: str,
+    written: Dialect = _FOUND_OUT,
+    *,
+    progress: Progress = lambda *_: None,
+) -> Opened:
     """Return a file with the proposal of a starter plan; no step is proposed yet.
 
     `written` says how a text file is, where that cannot be found out.
     """
-    found = starter(path, encoding=written.encoding, delimiter=written.delimiter, with_step=False)
+    found = starter(
+        path,
+        encoding=written.encoding,
+        delimiter=written.delimiter,
+        with_step=False,
+        progress=progress,
+    )
     plan = parse_plan(starter_text(found), path.with_suffix(".toml")).plan
     data = msgspec.structs.replace(plan.data, missing="category", decimal=written.decimal)
     plan = msgspec.structs.replace(plan, data=data)

@@ -193,7 +193,7 @@ def _progress(name: str, stage: Stage) -> Tag:
     """Return what runs, and how far it is."""
     said, done, of = stage
     bar = tags.progress({"value": str(done), "max": str(of)} if of else {}, aria_label=name)
-    of_them = f" ({done:,} of {of:,})" if of else ""
+    of_them = f" ({done:,} of {of:,})" if of else f" ({done:,} so far)" if done else ""
     return tags.div(
         tags.span(f"{said or name}{of_them}"),
         bar,

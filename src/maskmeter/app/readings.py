@@ -24,7 +24,7 @@ from maskmeter.plan import Plan, PlanFile, Task, read_task
 from maskmeter.plan.file_keys import reading_part
 from maskmeter.plan.paths import paths_of
 from maskmeter.riskutility.assessor import Assessor, loss_tables
-from maskmeter.workflows import assess_task
+from maskmeter.workflows import STEPS, assess_task
 
 T = TypeVar("T")
 # The name, the size and the time of each file.
@@ -170,9 +170,9 @@ class Readings:
         """Return the assessment of a plan, drawn with the seed of the session."""
 
         def made() -> tuple[Task, Assessment]:
-            progress("Reading the file", 0, 0)
+            progress(STEPS[0], 0, len(STEPS))
             task = self.task(plan)
-            progress("Protecting the file", 0, 0)
+            progress(STEPS[1], 1, len(STEPS))
             with without_warnings():  # the figures say the same
                 release = task.released(seed=self.seed)
             return task, assess_task(task, release, seed=self.seed, progress=progress)

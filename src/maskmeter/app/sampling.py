@@ -25,14 +25,15 @@ def sampling_now(readings: Readings, plan: Plan, file: OpenedFile) -> SamplingNo
         plan = msgspec.structs.replace(plan, data=own, loss=LossPlan())
     task = readings.task(plan)
     sample = task.sample
-    expected = sample.expected_population
-    population = expected if task.population is None else float(task.population.total)
+    population = (
+        sample.expected_population if task.population is None else float(task.population.total)
+    )
     kind = "weights" if data.weights is not None else "fraction"
     return SamplingNow(
         "population" if data.population is not None else kind,  # type: ignore[arg-type]
         sampling(sampling_figures(sample)),
         len(sample),
-        len(sample) / expected if expected else None,
+        sample.sampled_share,
         population,
         readings.cautions(plan),
     )

@@ -21,7 +21,7 @@ from maskmeter.plan.file_keys import file_keys
 from maskmeter.plan.paths import paths_of, with_paths
 from maskmeter.plan.schema import Candidate
 from maskmeter.plan.script import python_lines
-from maskmeter.workflows import settings_of, written_out
+from maskmeter.workflows import STEPS, settings_of, written_out
 
 _PACK, _PLAN = "evidence", "plan.toml"  # the usual names of a pack and of a plan
 
@@ -122,7 +122,7 @@ class SavingBench(BenchState):
         plan, saving = self.saved_plan(), self.moment
         settings = replace(settings_of(plan.report), invented=held.file.example)
         task, found = held.readings.assessment(plan, told)
-        told("Writing", 4, 5)
+        told(STEPS[4], 4, len(STEPS))
         pack = write_pack(found, out, settings, plan=written_out(task))
         self._packs[saving] = self.folder.name(out)
         self._changed()

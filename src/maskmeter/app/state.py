@@ -242,7 +242,7 @@ class BenchState:
         where, told = self.folder.readable(path), progress or silent
         told("Reading the file", 0, 0)
         state = file_state(where)
-        found = opened_file(where, self.folder.name(where), written or Dialect())
+        found = opened_file(where, self.folder.name(where), written or Dialect(), progress=told)
         told("Reading the file", 0, 0)  # who stopped it meanwhile keeps what was open
         return self._take(found, where, state)
 

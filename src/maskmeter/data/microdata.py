@@ -121,9 +121,8 @@ class Microdata(FiledRecords):
 
     def summary(self) -> str:
         """Return a short account that names no record."""
-        share = self.uniques / max(len(self), 1)
         return (
-            f"{counted(len(self), 'record')}, of which {self.uniques:,} ({share:.1%})"
+            f"{counted(len(self), 'record')}, of which {self.uniques:,} ({self.unique_share:.1%})"
             f" {plural(self.uniques, 'is', 'are')} unique on {counted(len(self.space.keys), 'key')}."
         )
 
@@ -276,6 +275,11 @@ class Microdata(FiledRecords):
         """How many units the records stand for, by their inclusion probabilities."""
         pi = self.inclusion(self.codes)
         return float((1 / pi).sum() if self.times is None else (self.times / pi).sum())
+
+    @property
+    def sampled_share(self) -> float:
+        """Share of these units that was sampled, overall."""
+        return len(self) / self.expected_population
 
     def check_held(self, work: str) -> None:
         """Raise if the records stay where they are, so that only their counts are here."""

@@ -101,3 +101,8 @@ class RecordRows(InCells):
     def uniques(self) -> int:
         """Number of records that are alone in their cell."""
         return self.cell_sizes[0]
+
+    @property
+    def unique_share(self) -> float:
+        """Share of the records that are alone in their cell."""
+        return self.uniques / max(len(self), 1)

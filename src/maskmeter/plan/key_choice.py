@@ -9,6 +9,7 @@ from math import log
 
 import polars as pl
 
+from maskmeter.checks import Progress
 from maskmeter.data.column_roles import names_weights
 from maskmeter.data.source import is_usable_name
 from maskmeter.formats.codebook import Codebook
@@ -47,7 +48,9 @@ class Proposal:
         return [one for role in roles for one in self.columns if one.role == role]
 
 
-def columns_of(frame: pl.DataFrame, codebook: Codebook) -> Proposal:
+def columns_of(
+    frame: pl.DataFrame, codebook: Codebook, progress: Progress = lambda *_: None
+) -> Proposal:
     """Return what every column of a file is guessed to be, keys first and the best known before others.
 
     >>> frame = pl.DataFrame({"id": range(40), "wgt": [1.5] * 40, "sex": ["f", "m"] * 20})
@@ -56,10 +59,14 @@ def columns_of(frame: pl.DataFrame, codebook: Codebook) -> Proposal:
     ([('sex', 'key'), ('id', 'identifier'), ('wgt', 'weights')], 'wgt')
     """
     named = [name for name in frame.columns if is_usable_name(name)]
-    columns = first_guesses([ColumnFacts.of(frame[name], codebook[name]) for name in named])
+    facts = []
+    for number, one in enumerate(named):
+        progress("Looking at the columns", number, len(named))
+        facts.append(ColumnFacts.of(frame[one], codebook[one]))
+    columns = first_guesses(facts)
     keys = _ranked_keys(columns)
     redrawn, why = _redrawn(keys)
-    tied = {} if redrawn is None else _tied(frame, redrawn, [*columns, *keys])
+    tied = {} if redrawn is None else _tied(frame, redrawn, [*columns, *keys], progress)
     weights = best_weights([one for one in columns if one.guess.role == "weights"])
     household = next((one.name for one in columns if one.guess.role == "household"), None)
     kept = [one for one in keys if one.name not in tied]
@@ -131,14 +138,18 @@ def _redrawn(keys: Sequence[JudgedColumn]) -> tuple[JudgedColumn | None, str]:
 
 
 def _tied(
-    frame: pl.DataFrame, redrawn: JudgedColumn, columns: Sequence[JudgedColumn]
+    frame: pl.DataFrame,
+    redrawn: JudgedColumn,
+    columns: Sequence[JudgedColumn],
+    progress: Progress,
 ) -> dict[str, str]:
     """Return the columns that tell the redrawn key or that it tells, and the reason."""
     found = {}
     coded = cache(lambda name: _coded(frame[name]))
     # A key comes twice.
     spared = cache(lambda a, b: tells(pl.DataFrame({"a": coded(a), "b": coded(b)}), "a", "b"))
-    for one in columns:
+    for number, one in enumerate(columns):
+        progress("Comparing the columns", number, len(columns))
         skipped = one.name == redrawn.name or one.facts.nested or one.facts.distinct < 2
         # Of numbers in bands only the bands are released, and single years tell too much by chance.
         if (

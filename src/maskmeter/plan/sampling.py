@@ -38,7 +38,7 @@ def share(sample: Microdata, population: KeyTable | None) -> float:
 def check_share(sample: Microdata, population: KeyTable) -> None:
     """Warn when the fraction or weights disagree with the size of the population."""
     told = len(sample) / population.total
-    given = len(sample) / sample.expected_population
+    given = sample.sampled_share
     if not 1 / _OFF < given / told < _OFF:
         warnings.warn(
             f"The file holds {told:.3g} of the population's units, but the fraction or the weights"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from maskmeter.checks import Progress
 from maskmeter.data.column_roles import names_identifier, names_somebody
 from maskmeter.data.reading import read
 from maskmeter.data.source import Source, is_usable_name
@@ -46,6 +47,7 @@ def starter(
     delimiter: str | None = None,
     fraction: float | None = None,
     with_step: bool = True,
+    progress: Progress = lambda *_: None,
 ) -> StarterPlan:
     """Return what a starter plan says of a file; choosing its first step takes a model of the keys."""
     given = Source.of(source, Dialect(encoding, delimiter))
@@ -54,7 +56,7 @@ def starter(
     frame = given.columns(given.names).to_polars()
     if not len(frame):
         raise FileError(f"Cannot start a plan from {source.name!r}: it has no records.")
-    found = columns_of(frame, given.codebook)
+    found = columns_of(frame, given.codebook, progress)
     if not given.header.listed and _of_texts_alone(frame, found):
         raise _first_row_refused(source.name)
     said = {"encoding": encoding, "delimiter": delimiter}

@@ -106,18 +106,7 @@ def _show_controls(desk: Desk) -> None:
     @render_part
     async def protect_form() -> TagList | None:
         file = desk.seen().file
-        if file is None or not bench.ready:
-            return None
-        setting = _setting(desk)
-        keys = [one for one in file.columns if one.name in bench.keys]
-        recoded = setting.method == "recode" and setting.key
-        named = await to_thread(bench.categories, setting.key[0]) if recoded else {}
-        return TagList(
-            setting_form(
-                setting, keys, named, joined=desk.draft.join, after=_after(bench, setting)
-            ),
-            tags.p(button("Put it on the map", "keep"), class_="buttons"),
-        )
+        return await _form(desk, file) if file is not None and bench.ready else None
 
     @render_part
     def protect_now() -> TagList | None:
@@ -139,6 +128,18 @@ def _show_controls(desk: Desk) -> None:
             target_form(plan.target),
             tags.p(button("Find it for me", "find", kind="main", **able), first, class_="buttons"),
         )
+
+
+async def _form(desk: Desk, file: OpenedFile) -> TagList:
+    bench, setting = desk.bench, _setting(desk)
+    keys = [one for one in file.columns if one.name in bench.keys]
+    recoded = setting.method == "recode" and setting.key
+    named = await to_thread(bench.categories, setting.key[0]) if recoded else {}
+    after = _after(bench, setting)
+    return TagList(
+        setting_form(setting, keys, named, joined=desk.draft.join, after=after),
+        tags.p(button("Put it on the map", "keep"), class_="buttons"),
+    )
 
 
 def _show_map(desk: Desk) -> None:
