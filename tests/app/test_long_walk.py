@@ -8,8 +8,10 @@ import sys
 import time
 from statistics import median
 
+import polars as pl
 import pytest
 
+import maskmeter as mm
 from app.browsing import LONG, TABS, elsewhere, visit
 from app.served import served
 from app.surveys import write_survey
@@ -180,3 +182,92 @@ def test_a_hundred_megabytes_are_opened_and_counted_within_ten_seconds(tmp_path,
 
     assert f"{many:,} records" in about
     assert seconds < (10 if TIMED else 60)
+
+
+@pytest.fixture
+def sorted_survey(tmp_path, town):
+    """A start directory with a survey that is sorted by the key to redraw, and its population."""
+    people = mm.bernoulli_sample(town, fraction=0.02, rng=5).sort("lad")
+    unit = pl.col("lad").rank("dense") + 100  # it tells the district, and stays in the file
+    people.with_columns(unit=unit).write_csv(tmp_path / "survey.csv")
+    town.write_parquet(tmp_path / "town.parquet")
+    return tmp_path
+
+
+def mend(reader):
+    """Apply the lines that mend a finding until none is left; return how many were applied."""
+    for number in range(20):
+        reader.page.wait_for_selector("#check_next a", timeout=LONG)
+        if not reader.page.locator('button[data-do="mend"]').count():
+            return number
+        reader.press("mend")
+        reader.settle()
+    return None
+
+
+def accept(reader):
+    """Accept the last finding."""
+    finding = reader.page.locator("article.finding").last
+    finding.locator("summary").click()
+    finding.locator("input").fill("The committee has seen it.")
+    finding.locator('button[data-do="accept"]').click()
+    reader.settle()
+    reader.page.wait_for_selector("text=Reason: The committee has seen it.", timeout=LONG)
+
+
+def find(reader):
+    """Say which population the file is from, set a target, and look for a release."""
+    reader.page.wait_for_selector("text=Choose the keys", timeout=LONG)
+    reader.go("sample")
+    reader.page.check('[data-do="sampled"][data-value="population"]')
+    reader.settle()
+    reader.page.select_option('[data-do="population"]', "town.parquet")
+    reader.go("protect")
+    reader.page.select_option('#protect [data-do="target-kind"]', "max_share")
+    reader.settle()
+    reader.page.locator('#protect [data-do="target-most"]').fill("10")
+    reader.page.keyboard.press("Enter")
+    reader.settle()
+    reader.press("find")
+    reader.page.wait_for_selector("text=meets the target", timeout=LONG)
+    reader.settle()
+
+
+def test_a_release_is_found_mended_accepted_compared_and_copied(sorted_survey):
+    with served(sorted_survey, "survey.csv") as found, visit(found) as reader:
+        page = reader.page
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        find(reader)
+        best = reader.text("#protect_points tr.on th")
+        page.select_option('[data-do="method"]', "swap")
+        reader.settle()
+        reader.answer("rate", 20, place="protect_now")
+        reader.rest("rate")
+        reader.press("choose", "swap lad 20%")
+        reader.settle()
+        reader.go("check")
+        page.wait_for_selector("#check_next a", timeout=LONG)
+        before = reader.text("#check_top")
+        accept(reader)
+        mended = mend(reader)
+        after = reader.text("#check_top")
+        reader.go("decide")
+        page.select_option('[data-do="pair-two"]', best)
+        reader.settle()
+        reader.press("compare")
+        page.wait_for_selector("#decide_beside table", timeout=LONG)
+        rows = reader.rows("#decide_beside")
+        page.click("text=The plan file")
+        page.click('button[data-copy="plan-text"]')
+        page.wait_for_selector("text=Copied", timeout=LONG)
+        copied = page.evaluate("navigator.clipboard.readText()")
+        written = page.locator('[data-text="plan-text"]').inner_text()
+
+    assert before.startswith("Not passed")
+    assert after.startswith("Passed")
+    assert mended
+    assert rows["target"] == ["not met", "met"]
+    assert copied == written
+    assert 'population = "town.parquet"' in copied
+    assert copied.count("The committee has seen it.") == 1
+    assert reader.errors == []

@@ -16,7 +16,12 @@ from app.browsing import LONG, TABS, elsewhere, visit
 from app.served import served_here
 from app.surveys import SCRIPT, write_survey
 from command import run
+from maskmeter.errors import without_warnings
+from maskmeter.evidence.figures import figures
+from maskmeter.evidence.schema import encoded
 from maskmeter.evidence.wording import Numbers, percent
+from maskmeter.plan import read_plan, read_task
+from maskmeter.workflows import assess_task
 
 KEYS = ("lad", "sex", "age", "ethnicity", "marital", "activity")
 
@@ -54,6 +59,7 @@ def protect(reader, walk):
     walk.seen["answers"] = answers
     reader.rest("rate")
     walk.seen["points"] = reader.rows("#protect_points")
+    walk.seen["tried"] = reader.facts("#protect_now")
     reader.click_point("swap lad 20%")
 
 
@@ -132,7 +138,7 @@ def test_markup_in_a_label_is_shown_as_text(walk):
 
 
 def test_the_risk_on_the_page_is_that_of_the_command(walk):
-    told = (
+    words = (
         "assess",
         "survey.sav",
         "--plan",
@@ -142,10 +148,10 @@ def test_the_risk_on_the_page_is_that_of_the_command(walk):
         "--json",
         "--internal",
     )
-    done = run(*told, folder=walk.folder)
+    done = run(*words, folder=walk.folder)
     assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)
-    (scenario,), say = figures["scenarios"], Numbers(None)
+    told = json.loads(done.stdout)
+    (scenario,), say = told["scenarios"], Numbers(None)
     risk = scenario["risks"]["informed"]
 
     assert f"About {say.matches(risk['total'])} of {risk['uniques']:,} unique" in walk.seen["risk"]
@@ -198,10 +204,16 @@ def test_the_saved_pack_is_that_of_the_command_for_its_provenance(walk):
     assert pyreadstat.read_sav(made / "protected.sav")[0].equals(
         pyreadstat.read_sav(again / "protected.sav")[0]
     )
-    figures = json.loads(done.stdout)
-    risk, say = figures["scenarios"][0]["risks"]["informed"], Numbers(None)
+    figured = json.loads(done.stdout)
+    risk, say = figured["scenarios"][0]["risks"]["informed"], Numbers(None)
     assert walk.seen["decide"]["Matches after"].startswith(f"{say.matches(risk['total'])} interval")
-    assert walk.seen["decide"]["Records changed"].startswith(percent(figures["changed"]))
+    assert walk.seen["decide"]["Records changed"].startswith(percent(figured["changed"]))
+    exact = figured["scenarios"][0]["risks"]["exact_match"]
+    tried = walk.seen["tried"]
+    assert tried["Matches, informed"].startswith(f"{say.matches(risk['total'])} ")
+    assert tried["by exact matching"].startswith(f"{say.matches(exact['total'])} ")
+    assert tried["Information loss"].startswith(f"{figured['mean_loss']:.1f}%")
+    assert tried["Records changed"] == percent(figured["changed"])
 
 
 def test_the_saved_plan_is_that_of_the_pack(walk):
@@ -213,6 +225,18 @@ def test_the_saved_plan_is_that_of_the_pack(walk):
     (step,) = made["plan"]["step"]
     assert (step["method"], step["key"], step["rate"]) == ("swap", "lad", 0.2)
     assert "seed" not in plan
+    # The command reads this very plan; with the seed of the pack it finds the figures of the pack.
+    task, seed = (
+        read_task(read_plan(walk.folder / "plan.toml"), walk.folder / "survey.sav"),
+        int(made["seed"]),
+    )
+    with without_warnings():
+        release = task.released(seed=seed)
+    found = assess_task(task, release, seed=seed, progress=lambda *_: None)
+    told = json.loads(
+        (walk.folder / "evidence" / "internal" / "assessment.json").read_text("utf-8")
+    )
+    assert json.loads(encoded(figures(found))) == told
 
 
 def test_a_slider_answers_and_leaves_a_point_for_each_setting(walk, capsys):

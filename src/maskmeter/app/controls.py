@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
@@ -118,7 +119,7 @@ def given_number(value: object, *, else_say: str = "Give a number.") -> float:
     (2.5, 3.0)
     """
     found = number_in(str(value))
-    if found is None:
+    if found is None or not isfinite(found):
         raise InputError(else_say)
     return found
 

@@ -91,6 +91,11 @@ class SavingBench(BenchState):
         return self._packs.get(self.moment, "")
 
     @property
+    def plan_is_saved(self) -> bool:
+        """Whether the present plan was saved."""
+        return self.moment in self._plans
+
+    @property
     def _made(self) -> str:
         """Where the provenance of the present release is, or will be."""
         return f"{self.saved_pack or _PACK}/internal/provenance.json"

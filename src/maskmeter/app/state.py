@@ -299,7 +299,8 @@ class BenchState:
         return history.plan
 
     def _changed(self) -> None:
-        self.version += 1
+        with self._lock:
+            self.version += 1
 
     def _checked(self, plan: Plan) -> Plan:
         """Return a plan whose paths are whole and lie in the start directory."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from htmltools import Tag, TagList, tags
 from shiny import ui
 
@@ -93,10 +95,9 @@ def _show_saving(desk: Desk) -> None:
         bench = desk.seen()
         if not bench.ready:
             return None
-        told = "Save the pack first: it keeps the seed of this very release."
         return TagList(
             tags.h3("Repeat it elsewhere"),
-            tags.p(told, class_="under") if not bench.saved_pack and bench.plan.step else None,
+            *(tags.p(one, class_="under") for one in _before_repeating(bench)),
             tags.p(EXAMPLE, class_="under")
             if bench.file is not None and bench.file.example
             else None,
@@ -105,6 +106,14 @@ def _show_saving(desk: Desk) -> None:
             _copied("The command, for a new draw of the plan", "command", bench.command_line()),
             _copied("The same release in Python", "python", bench.python_lines()),
         )
+
+
+def _before_repeating(bench: Workbench) -> Iterator[str]:
+    """Yield what has to be saved before the lines to copy will work."""
+    if not bench.saved_pack and bench.plan.step:
+        yield "Save the pack first: it keeps the seed of this very release."
+    if not bench.plan_is_saved:
+        yield "For a new draw save the plan first: its command names the file."
 
 
 def _actions(desk: Desk) -> None:

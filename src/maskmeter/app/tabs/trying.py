@@ -290,6 +290,8 @@ def _note(desk: Desk) -> TagList | None:
     bench = desk.seen()
     if bench.pending and not desk.quick.running:  # somebody stopped it
         return TagList(tags.p(button("Measure the points", "measure-points", kind="main")))
+    if bench.pending:
+        return TagList(tags.p("The points of the map are being measured.", class_="under"))
     said = (idle(bench.idle_changes), _set_aside(bench.set_aside))
     return TagList(note(), *said) if bench.tried else None
 
