@@ -20,8 +20,13 @@ LONG = 60_000  # milliseconds for work in the background
 # How long the figures beside a slider take to change after it was moved, in milliseconds.
 ANSWER = """([slider, place, value]) => new Promise((done) => {
   const control = document.querySelector(`[data-do="${slider}"]`), began = performance.now();
-  const seen = new MutationObserver(() => { seen.disconnect(); done(performance.now() - began); });
-  seen.observe(document.getElementById(place), {childList: true, subtree: true, characterData: true});
+  const shown = document.getElementById(place);
+  const seen = new MutationObserver(() => {
+    if (shown.querySelector(".former")) return; // it only says that the answer is on its way
+    seen.disconnect();
+    done(performance.now() - began);
+  });
+  seen.observe(shown, {childList: true, subtree: true, characterData: true});
   control.focus();
   control.value = value;
   control.dispatchEvent(new Event("input", {bubbles: true}));

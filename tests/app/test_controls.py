@@ -383,7 +383,7 @@ def test_each_method_leaves_its_point_and_can_be_chosen_or_removed(talk):
     talk.do("method", "pram")
     talk.wait("protect_points", "this setting")
     talk.do("after", {"name": "after", "on": True})
-    talk.wait("protect_points", "1 step, then PRAM lad 10%")
+    talk.wait("protect_points", "subsample keep 90%, then PRAM lad 10%")
     talk.wait("protect_now", "over 5 draws")
     talk.do("forget", "redraw lad < 50, 50% of them")
     talk.until(lambda _: "redraw lad < 50" not in talk.words("protect_points"))

@@ -88,7 +88,7 @@ def test_the_carried_file_is_copied_byte_for_byte_but_for_its_columns(world, tmp
     ("step", "message"),
     [
         (lambda: mm.Redraw("lad", rarer_than=1e-9), r"reaches 0 records.*Raise it: 5% of the"),
-        (lambda: mm.Redraw("lad", rarer_than=1e9), r"reaches every record.*Lower it.*mm\.Swap"),
+        (lambda: mm.Redraw("lad", rarer_than=1e9), r"reaches every record.*Lower it.*swap the key"),
         (lambda: mm.Redraw(tuple(KEYS), rarer_than=5), r"needs other keys.*Add keys"),
         (lambda: mm.Redraw("lod", rarer_than=5), "No key named 'lod'"),
         (lambda: mm.Redraw("lad", rarer_than=0), "`rarer_than` must be a number above 0"),

@@ -41,6 +41,7 @@ class Draft:
     sampled: str = ""  # the kind of sampling that is being entered
     setting: Setting = field(default_factory=lambda: Setting("swap"))
     resting: str = ""  # the label that the setting has on the map; none while a slider moves
+    measured: Setting | None = None  # the setting that the figures under the controls are of
     threshold: float = 0.5
     pair: tuple[str, str] = ("", "")
     join: tuple[str, ...] = ()  # categories that are ticked to be joined
@@ -68,11 +69,11 @@ class Shared:
             self.draft = replace(self.draft, **entries)
             self.drafts += 1
 
-    def rested(self, setting: Setting, label: str) -> None:
-        """Note the label that a setting has on the map, if the controls still say the same."""
+    def tried(self, setting: Setting, label: str = "") -> None:
+        """Note that a setting was measured, and its label on the map if the controls still say the same."""
         with self._lock:
             if self.draft.setting == setting:
-                self.draft = replace(self.draft, resting=label)
+                self.draft = replace(self.draft, resting=label, measured=setting)
                 self.drafts += 1
 
     def clear(self, **entries: Any) -> None:

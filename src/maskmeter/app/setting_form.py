@@ -22,6 +22,7 @@ from maskmeter.app.controls import (
 from maskmeter.app.results import FileColumn
 from maskmeter.app.settings import Setting
 from maskmeter.errors import InputError
+from maskmeter.formats.numbers import number_in
 
 METHODS = {
     "swap": "Swap between pairs of records",
@@ -64,8 +65,9 @@ def setting_form(
     if setting.method == "subsample":
         parts.append(_rate("Records to leave out", setting, 90))
     if setting.method == "recode":
-        numeric = any(one.numeric for one in columns if one.name == key)
-        parts += _joined(setting, categories, joined, numeric=numeric)
+        # Neither numbers in bands nor codes with labels can be put into bands.
+        plain = all(number_in(one) is not None and one == said for one, said in categories.items())
+        parts += _joined(setting, categories, joined, numeric=plain)
     if after:
         parts.append(tick(f"After {after}", "after", "after", on=bool(setting.first)))
     return group("A way to protect the file", *parts)
@@ -164,13 +166,21 @@ def entries_of(action: str, value: Any, setting: Setting) -> dict[str, Any]:
     if action in _SHARES:
         return {_SHARES[action]: given_number(value) / 100}
     if action in ("rarer", "rarer-than"):
-        return {"rarer_than": given_number(value)}
+        return {"rarer_than": _positive(value)}
     if action == "aimed":
         return {"aimed_at": str(value)}
     if action == "within":
         kept = tuple(one for one in setting.within if one != value["name"])
         return {"within": (*kept, value["name"]) if value["on"] else kept}
     return {"groups": {}, "bands": (), "top": None} | _anew(action, value, setting)
+
+
+def _positive(value: Any) -> float:
+    words = "Give a number of people above 0."
+    found = given_number(value, else_say=words)
+    if found <= 0:
+        raise InputError(words)
+    return found
 
 
 def _anew(action: str, value: Any, setting: Setting) -> dict[str, Any]:
@@ -195,12 +205,17 @@ MOVING = ("method", "setting-key", "rate", "rarer", "rare-share")
 ACTIONS = (*MOVING, "aimed", "within", "rarer-than", "bounds", "from-top")
 
 
-def joined_to(setting: Setting, name: str, categories: Sequence[str]) -> Setting:
-    """Return a recode that also joins some categories under a new name."""
+def joined_to(
+    setting: Setting, name: str, categories: Sequence[str], known: Mapping[str, str]
+) -> Setting:
+    """Return a recode that also joins some categories under a new name; `known` are all of the key."""
     if not name.strip():
         raise InputError("Name the new category first.")
     if not categories:
         raise InputError("Tick the categories that are to be joined first.")
+    others = {one: label for one, label in known.items() if one not in categories}
+    if name.strip() in {*others, *others.values()}:
+        raise InputError("Another category has this name already: choose a new one.")
     groups = {**setting.groups, name.strip(): tuple(categories)}
     return replace(setting, groups=groups, bands=(), top=None)
 

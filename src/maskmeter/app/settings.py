@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from maskmeter.errors import InputError
-from maskmeter.perturb.entries import StepEntries, as_entry
+from maskmeter.perturb.entries import StepEntries, as_entry, names_of
 from maskmeter.perturb.pram import PramEntries
 from maskmeter.perturb.recode import RecodeEntries
 from maskmeter.perturb.redraw import RedrawEntries
@@ -97,8 +97,24 @@ def describe(setting: Setting) -> str:
     aimed = f" aimed at {setting.aimed_at}" if setting.aimed_at else ""
     within = f" within {', '.join(setting.within)}" if setting.within else ""
     carry = f" with {', '.join(setting.carry)}" if setting.carry else ""
-    first = f"{counted(len(setting.first), 'step')}, then " if setting.first else ""
+    first = "".join(f"{_named(one)}, then " for one in setting.first)
     return f"{first}{words}{aimed}{within}{carry}"
+
+
+def _named(step: StepEntries) -> str:
+    """Return a step of a plan in a few words."""
+    rates = {"rate": "", "stay": "stay ", "rarer_than": "< ", "fraction": "keep "}
+    told = [
+        f"{words}{value:g}" if name == "rarer_than" else f"{words}{value:.1%}".replace(".0%", "%")
+        for name, words in rates.items()
+        if isinstance(value := getattr(step, name, None), int | float)
+    ]
+    keys = " x ".join(names_of(getattr(step, "key", None)))
+    return " ".join(part for part in (_method_of(step), keys, *told) if part)
+
+
+def _method_of(step: StepEntries) -> str:
+    return str(step.__struct_config__.tag)
 
 
 def steps_of_setting(setting: Setting, task: Task) -> tuple[StepEntries, ...]:
@@ -119,7 +135,21 @@ def steps_of_setting(setting: Setting, task: Task) -> tuple[StepEntries, ...]:
         made = SubsampleEntries(_rest(setting.rate))
     else:
         made = _recode(setting)
-    return (*setting.first, made)
+    return (*setting.first, _labelled(made, setting.first))
+
+
+def _labelled(step: StepEntries, before: Sequence[StepEntries]) -> StepEntries:
+    """Return a step with a label of its own, if one like it comes before."""
+    names = names_of(getattr(step, "key", None))
+    alike = [
+        one
+        for one in before
+        if (_method_of(one), names_of(getattr(one, "key", None))) == (_method_of(step), names)
+    ]
+    if not alike:
+        return step
+    label = " ".join((_method_of(step), *names, str(len(alike) + 1)))
+    return msgspec.structs.replace(step, label=label)
 
 
 def _recode(setting: Setting) -> StepEntries:

@@ -147,7 +147,7 @@ def _checked_steps(given: Sequence[Step], finish: Finish) -> tuple[Step, ...]:
         repeated = next(label for label in labels if labels.count(label) > 1)
         raise PerturbationError(
             f"Two steps are labelled {repeated!r} and would use the same random numbers."
-            " Give each step its own label=."
+            " Give each step a label of its own."
         )
     return steps
 

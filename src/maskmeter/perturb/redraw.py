@@ -250,7 +250,7 @@ rarer_than = 100                    # people who share a record's other keys"""
         if not others:
             raise PerturbationError(
                 f"A redraw of {' and '.join(self.key)} needs other keys, by which records are rare."
-                " Add keys, or use mm.Swap or mm.Pram."
+                " Add keys, or use a swap or PRAM."
             )
         model = data.made(
             ("model", self.model, *others),
@@ -292,10 +292,10 @@ rarer_than = 100                    # people who share a record's other keys"""
 
     def _check_reached(self, rare: Integers, people: Array) -> None:
         """Refuse a bound under which nobody falls, or everybody."""
-        n, bound = len(people), f"rarer_than={self.rarer_than:g}"
+        n, bound = len(people), f"rarer_than={self.rarer_than:.12g}"
         points = np.quantile(people, _POINTS)
         told = ", ".join(
-            f"{share:.0%} of the records are rarer than {point:.3g}"
+            f"{share:.0%} of the records are rarer than {float(f'{point:.3g}'):g}"
             for share, point in zip(_POINTS, points, strict=True)
         )
         if len(rare) < 2:
@@ -305,8 +305,8 @@ rarer_than = 100                    # people who share a record's other keys"""
             )
         if len(rare) == n:
             raise PerturbationError(
-                f"{bound} reaches every record of {n:,}, so none is rare. Lower it ({told}), or exchange"
-                " the key between all records with mm.Swap."
+                f"{bound} reaches every record of {n:,}, so none is rare. Lower it ({told}), or swap the"
+                " key between all records."
             )
 
     def _check_values(self, margin: Integers) -> None:

@@ -61,7 +61,10 @@
     if (control.type === "range") {
       clearTimeout(resting);
       if (control.dataset.rest) resting = setTimeout(() => soon(control.dataset.rest, ""), REST);
-    } else send(control.dataset.do, valueOf(control));
+    } else {
+      if (["text", "number"].includes(control.type)) control.dataset.sent = "";
+      send(control.dataset.do, valueOf(control));
+    }
   });
 
   // -- outputs --------------------------------------------------------------------------------
@@ -86,15 +89,27 @@
     const html = event.value?.html ?? "";
     const control = held(place);
     if (shown.get(event.name) === html || (control?.type === "range" && html.includes(`data-do="${control.dataset.do}"`))) {
+      for (const one of place.querySelectorAll("input[data-sent]")) { // it was not taken, or said otherwise
+        one.value = one.defaultValue;
+        delete one.dataset.sent;
+      }
       event.preventDefault();
       place.classList.remove("recalculating");
       return;
     }
     shown.set(event.name, html);
-    if (!control) return;
-    const [wanted, open] = [like(control), [...place.querySelectorAll("details")].map((one) => one.open)];
+    const typed = [...place.querySelectorAll("input[data-line]")].filter((one) => one.value !== one.defaultValue)
+      .map((one) => [like(one), one.value]);
+    if (!control && !typed.length) return;
+    const [wanted, open] = [control && like(control), [...place.querySelectorAll("details")].map((one) => one.open)];
+    const before = place.firstElementChild;
     const again = (left) => requestAnimationFrame(() => {
-      if (document.contains(control)) { if (left) again(left - 1); return; }
+      if (before && document.contains(before)) { if (left) again(left - 1); return; }
+      for (const [line, value] of typed) {
+        const one = place.querySelector(line);
+        if (one) one.value = value;
+      }
+      if (!control) return;
       [...place.querySelectorAll("details")].forEach((one, at) => { one.open ||= open[at] ?? false; });
       (place.querySelector(wanted) ?? place.querySelector("button, input, select, a"))?.focus({preventScroll: true});
     });

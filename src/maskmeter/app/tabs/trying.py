@@ -82,10 +82,11 @@ def begin(desk: Desk) -> None:
 def _measure(desk: Desk, *, once: bool = False) -> None:
     bench, setting = desk.bench, _setting(desk)
     first = not bench.tried and not bench.pending and complete(setting)
+    desk.shared.change(setting=setting)
 
     def task(work: Work) -> str:
         if first:
-            bench.try_setting(setting, label=TRYING)
+            _attempt(desk, setting)
         return bench.measure(work)
 
     desk.shared.follow(MEASURING, task, once=once)
@@ -109,13 +110,15 @@ def _show_controls(desk: Desk) -> None:
         return await _form(desk, file) if file is not None and bench.ready else None
 
     @render_part
-    def protect_now() -> TagList | None:
+    def protect_now() -> Tag | None:
         label, tried = desk.draft.resting or TRYING, desk.seen().tried
         found = [one for one in tried if one.label == label]
-        if not found or not complete(_setting(desk)):
+        former = desk.draft.measured != _setting(desk)
+        if not found or (former and not desk.quick.running):
             return None
         # Where no record of the file as it is is unique, there is nothing to be a share of.
-        return _figures(found[0], unique=any(one.point.share > 0 for one in tried))
+        unique = any(one.point.share > 0 for one in tried)
+        return _figures(found[0], unique=unique, former=former and desk.moving() is not None)
 
     @render_part
     def protect_target() -> TagList | None:
@@ -204,7 +207,7 @@ def _setting_actions(desk: Desk) -> None:
     def attempt(setting: Setting) -> None:
         desk.shared.change(setting=setting, join=(), resting="")
         if complete(setting):
-            desk.shared.follow(TRY, lambda _: _attempt(bench, setting))
+            desk.shared.follow(TRY, lambda _: _attempt(desk, setting))
         else:
             bench.forget(TRYING)  # it was another one
 
@@ -239,19 +242,26 @@ def _recode_actions(desk: Desk, settle: Callable[[Setting], None]) -> None:
         desk.shared.change(join=(*kept, str(asked["name"])) if asked["on"] else kept)
 
     desk.on("join", join)
-    desk.on("join-them", lambda name: settle(joined_to(_setting(desk), name, desk.draft.join)))
+
+    def join_them(name: str) -> None:
+        setting = _setting(desk)
+        known = desk.bench.categories(setting.key[0])
+        settle(joined_to(setting, name, desk.draft.join, known))
+
+    desk.on("join-them", join_them)
     desk.on("part", lambda name: settle(parted(_setting(desk), name)))
 
 
-def _attempt(bench: Workbench, setting: Setting) -> None:
-    bench.try_setting(setting, label=TRYING)
+def _attempt(desk: Desk, setting: Setting) -> None:
+    desk.bench.try_setting(setting, label=TRYING)
+    desk.shared.tried(setting)
 
 
 def _rest(desk: Desk, setting: Setting, work: Work) -> None:
     """Leave the point of a setting on the map, and draw it again."""
     work(REFINE, 0, 0)  # another setting may have come
     label = desk.bench.settle(setting)
-    desk.shared.rested(setting, label)
+    desk.shared.tried(setting, label)
     desk.bench.refine(label, work)
 
 
@@ -269,7 +279,7 @@ def _map_actions(desk: Desk) -> None:
         chosen = label
         if label == TRYING:
             chosen = bench.settle(_setting(desk))
-            desk.shared.change(resting=chosen)
+            desk.shared.tried(_setting(desk), chosen)
         bench.choose(chosen)
         return f"The plan now has {chosen}."
 
@@ -305,8 +315,11 @@ def _set_aside(labels: Sequence[str]) -> Tag | None:
     return tags.p(words, class_="under")
 
 
-def _figures(one: Tried, *, unique: bool) -> TagList:
-    """Return the figures of the setting that is tried; shares are of the `unique` records, if any."""
+def _figures(one: Tried, *, unique: bool, former: bool) -> Tag:
+    """Return the figures of the setting that is tried; shares are of the `unique` records, if any.
+
+    `former` ones are of a setting before, while that of the controls is measured.
+    """
     say, point = Numbers(None), one.point
     spread = one.refined and point.loss_sd > 0  # a recode is the same in every draw
     drawn = f"± {point.loss_sd:.1f} over {point.replications} draws" if spread else ""
@@ -326,11 +339,13 @@ def _figures(one: Tried, *, unique: bool) -> TagList:
         tone = "good" if one.verdict == "met" else "bad"
         marked = tags.p(f"Target {one.verdict}", class_=f"verdict {tone}")
     said = (tags.p(words, class_="aside caution") for words in one.cautions)
-    return TagList(
-        tags.h3(one.label.capitalize() if one.label == TRYING else one.label),
+    title = one.label.capitalize() if one.label == TRYING else one.label
+    return tags.div(
+        tags.h3("Being measured" if former else title),
         marked,
         facts(listed),
         *said,
+        class_="former" if former else None,
     )
 
 
