@@ -97,13 +97,15 @@ def test_two_releases_stand_side_by_side_with_their_own_figures(root):
     assert bench.plan.step == list(bench.tried[0].steps)
 
 
-def test_dropping_a_column_ends_its_travels(root):
+def test_dropping_a_column_ends_its_travels_and_what_was_accepted_of_it(root):
     bench = swapped(root)
     found = next(one for one in bench.assess().check.findings if one.column == "town" and one.lines)
     bench.mend(found, '[[step]] carry = ["town"]')
+    bench.mend(found, "", reason="towns are known anyway")
     bench.mend(found, '[release] drop = ["town"]')
 
     assert bench.plan.step[0].carry == []
+    assert bench.plan.check.accept == []
     assert bench.problem() is None
     with pytest.raises(PlanError, match="by itself"):
         bench.mend(found, '[[step]] forbidden = [{from = "...", to = "..."}]')

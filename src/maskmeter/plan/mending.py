@@ -65,18 +65,25 @@ def _parsed(line: str) -> tuple[str, str, Any]:
 
 
 def _finished(plan: Plan, name: str, value: Any) -> Plan:
-    release, steps = plan.release, plan.step
-    if name == "shuffle":
-        release = msgspec.structs.replace(release, shuffle=bool(value))
-    else:
-        release = msgspec.structs.replace(release, **{name: _joined(getattr(release, name), value)})
-    if name == "drop":  # it is not there any more to be renumbered or to travel with a key
-        left = [one for one in release.renumber if one not in value]
-        release = msgspec.structs.replace(release, renumber=left)
-        steps = [_without(step, value) for step in steps]
-        tables = [pair for pair in plan.loss.tables if not set(pair) & set(value)]
-        plan = msgspec.structs.replace(plan, loss=msgspec.structs.replace(plan.loss, tables=tables))
-    return msgspec.structs.replace(plan, release=release, step=steps)
+    held = plan.release
+    entry = bool(value) if name == "shuffle" else _joined(getattr(held, name), value)
+    plan = msgspec.structs.replace(plan, release=msgspec.structs.replace(held, **{name: entry}))
+    return _forgetting(plan, value) if name == "drop" else plan
+
+
+def _forgetting(plan: Plan, columns: Sequence[str]) -> Plan:
+    """Return a plan that says nothing more of columns that are dropped."""
+    replace = msgspec.structs.replace
+    renumber = [one for one in plan.release.renumber if one not in columns]
+    tables = [pair for pair in plan.loss.tables if not set(pair) & set(columns)]
+    accept = [one for one in plan.check.accept if one.column not in columns]
+    return replace(
+        plan,
+        release=replace(plan.release, renumber=renumber),
+        step=[_without(step, columns) for step in plan.step],
+        loss=replace(plan.loss, tables=tables),
+        check=replace(plan.check, accept=accept),
+    )
 
 
 def _without(step: StepEntries, columns: Sequence[str]) -> StepEntries:
