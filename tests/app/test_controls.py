@@ -143,6 +143,26 @@ def test_ticked_keys_are_counted_and_can_be_unticked_and_proposed_again(talk):
     talk.wait("key_warnings", "pid")
 
 
+def test_a_column_is_left_out_of_the_file_and_kept_again(talk):
+    talk.do("drop", "pid")
+    talk.wait("key_columns", "It is left out of the released file.")
+    talk.do("undrop", "pid")
+    talk.until(lambda _: "left out" not in talk.words("key_columns"))
+
+
+def test_bands_of_a_plan_that_do_not_fit_are_named_where_keys_are_counted(talk, folder):
+    (folder / "texts.toml").write_text(
+        '[data]\nkeys = ["lad", "sex"]\nbands = {lad = [0, 1]}\n', encoding="utf-8"
+    )
+    talk.tab("keys")
+    talk.wait("key_counts", "Unique records")
+    talk.do("open-plan", "texts.toml")
+    talk.wait("key_warnings", "lad")
+    talk.until(lambda _: "Unique records" not in talk.words("key_counts"))
+    talk.do("no-bands", "lad")
+    talk.wait("key_counts", "Unique records")
+
+
 @pytest.mark.parametrize("given", ["one", "", "0", "150"])
 def test_a_share_that_is_no_number_is_refused_in_words(talk, given):
     talk.do("fraction", given)
@@ -173,6 +193,22 @@ def test_a_file_that_is_opened_again_is_read_again(talk):
     talk.wait("sample_now", "not known yet")
     talk.do("fraction", "1")
     talk.wait("sample_now", "a fraction of")
+
+
+def test_a_file_that_has_changed_is_opened_again_by_a_button(folder):
+    path = folder / "changing.csv"
+    lines = (folder / "survey.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines), encoding="utf-8")
+    with opened(folder, "changing.csv") as talk:
+        talk.tab("keys")
+        talk.wait("key_counts", "Unique records")
+        path.write_text("".join(lines[:200]), encoding="utf-8")
+        talk.do("untick", "sex")
+        talk.wait("key_counts", "has changed since it was opened")
+        talk.wait("file_open", "Open it again")
+        talk.do("open", "changing.csv")
+        talk.wait("about", "199 records")
+        talk.until(lambda _: "Open it again" not in talk.words("file_open"))
 
 
 def test_a_text_file_is_read_as_the_reader_says(folder):
@@ -242,6 +278,9 @@ def test_bands_are_written_by_hand_and_undone(folder):
         for text, said in (("0; many", "numbers with commas"), ("30, 10", "from low to high")):
             talk.do("set-bands", {"value": "years", "text": text})
             talk.wait("status", said)
+        talk.do("set-bands", {"value": "lad", "text": "0, 1"})  # a column of texts
+        talk.wait("status", "lad")
+        assert "lad in bands" not in talk.words("key_columns")
         talk.do("set-bands", {"value": "years", "text": "0; 30 60"})
         talk.wait("key_columns", "In bands from 0, 30, 60")
         talk.wait("key_columns", "3 bands")
@@ -314,6 +353,19 @@ def test_weights_are_a_column_of_the_file(folder):
         assert f"{100 * len(people):,}" in talk.wait("sample_now", "weights that sum to")
         talk.tab("risk")
         talk.wait("risk_top", "could be matched correctly")
+
+
+def test_households_are_numbered_by_a_column_of_the_file(folder):
+    people = pl.read_csv(folder / "survey.csv").with_columns(home=pl.col("pid") // 3)
+    people.write_csv(folder / "homes.csv")
+    with opened(folder, "homes.csv") as talk:
+        talk.wait("about", "6 keys")
+        sampled(talk)
+        talk.do("household", "home")
+        talk.tab("risk")
+        talk.wait("risk_top", "knows all members of a household")
+        talk.do("household", "")
+        talk.until(lambda _: "household" not in talk.words("risk_top"))
 
 
 def test_threshold_records_and_matches_follow_each_other(talk):

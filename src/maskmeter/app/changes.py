@@ -109,6 +109,18 @@ def without_column(plan: Plan, column: str) -> Plan:
     return mended(plan, f"[release] drop = [{json.dumps(column, ensure_ascii=False)}]")
 
 
+def with_column(plan: Plan, column: str) -> Plan:
+    """Return a plan that keeps a column in the released file."""
+    left = [one for one in plan.release.drop if one != column]
+    release = msgspec.structs.replace(plan.release, drop=left)
+    return msgspec.structs.replace(plan, release=release)
+
+
+def with_household(plan: Plan, column: str) -> Plan:
+    """Return a plan with a column that numbers the households; an empty name takes it away."""
+    return _with_data(plan, household=column or None)
+
+
 def without_steps(plan: Plan) -> Plan:
     """Return a plan that leaves the values of the file as they are, and compares nothing."""
     return msgspec.structs.replace(plan, step=[], candidate=[], family=None)

@@ -136,9 +136,10 @@ def key_warnings(
     columns: EncodedColumns, keys: Sequence[str], plan: Plan, file: OpenedFile
 ) -> tuple[KeyWarning, ...]:
     """Return why some of the ticked columns may be no good keys."""
-    data, dropped = plan.data, plan.release.drop
+    data = plan.data
+    apart = {*plan.release.drop, data.weights, data.household, data.id}
     ticked = [one for one in map(file.column, dict.fromkeys(keys)) if one is not None]
-    kept = [one for one in file.columns if one not in ticked and one.name not in dropped]
+    kept = [one for one in file.columns if one not in ticked and one.name not in apart]
     others = [one for one in kept if _may_tell(one)]
     found = [warning for one in ticked for warning in _alone(one, columns, data)]
     for one in ticked:
@@ -191,7 +192,7 @@ def _kept(
         if _tells(columns, other.name, one.name, data):
             text = (
                 f"{other.title} stays in the file and tells {one.title}: drop it, or let it travel"
-                " with the key."
+                " with the key when the release is checked."
             )
             yield KeyWarning("kept", one.name, text, other=other.name)
 

@@ -53,7 +53,11 @@ class KeyBench(BenchState):
         if self.unknown_keys:
             return self._note(way, KeysNow(done=True))
         told("Counting the keys", 0, 3)
-        found = self._note(way, KeysNow(self.key_counts(keys, plan)))
+        try:
+            counts = self.key_counts(keys, plan)
+        except MaskmeterError as error:
+            return self._note(way, KeysNow(done=True, fault=str(error)))
+        found = self._note(way, KeysNow(counts))
         told("Looking at the columns", 1, 3)
         found = self._note(way, replace(found, warnings=self.key_warnings(keys, plan)))
         told("Expecting matches", 2, 3)

@@ -109,6 +109,7 @@ class KeysNow:
     warnings: tuple[KeyWarning, ...] | None = None
     matches: ExpectedMatches | None = None
     done: bool = False
+    fault: str = ""  # why they cannot be counted
 
 
 @dataclass(frozen=True)

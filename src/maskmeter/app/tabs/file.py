@@ -13,6 +13,7 @@ from maskmeter.app.blocks import facts
 from maskmeter.app.controls import button, choice, entry, onward
 from maskmeter.app.desk import Desk
 from maskmeter.app.outputs import render_part
+from maskmeter.app.problems import Problem
 from maskmeter.app.results import FileEntry, OpenedFile
 from maskmeter.app.tabs.tab import Tab
 from maskmeter.app.work import Work
@@ -50,8 +51,13 @@ def connect(desk: Desk) -> None:
 
     @render_part
     def file_open() -> TagList | None:
-        file = desk.seen().file
-        return None if file is None else _opened(file)
+        bench = desk.seen()
+        if bench.file is None:
+            return None
+        problem = bench.problem() if bench.changed_on_disk else None
+        return TagList(
+            None if problem is None else _changed(problem, bench.file), _opened(bench.file)
+        )
 
     @render_part
     def file_list() -> TagList:
@@ -160,6 +166,13 @@ def _written(how: Dialect, *, doubted: bool) -> Tag:
         ),
         {"open": "open"} if said else {},
     )
+
+
+def _changed(problem: Problem, file: OpenedFile) -> TagList:
+    """Return that the open file is another one by now, and the button that opens it again."""
+    words = tags.p(problem.words, class_="aside caution")
+    again = tags.p(button("Open it again", "open", file.path, kind="main"))
+    return TagList(words, None if file.example else again)
 
 
 def _opened(file: OpenedFile) -> TagList:

@@ -13,8 +13,9 @@ from maskmeter.app.blocks import facts
 from maskmeter.app.controls import button, given_numbers, missing, onward, tick
 from maskmeter.app.desk import Desk
 from maskmeter.app.outputs import render_part
+from maskmeter.app.problems import Problem
 from maskmeter.app.results import FileColumn, KeysNow, KeyWarning, OpenedFile
-from maskmeter.app.tabs.tab import Tab, fault
+from maskmeter.app.tabs.tab import Tab, fault, lacking
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
 from maskmeter.display import SIZES
@@ -22,7 +23,7 @@ from maskmeter.errors import InputError
 from maskmeter.evidence.wording import Numbers, percent
 from maskmeter.page import Fact
 from maskmeter.plan import Plan
-from maskmeter.plan.schema import Data, Scenario
+from maskmeter.plan.schema import Scenario
 from maskmeter.plurals import counted
 
 WORK = "Counting the keys"
@@ -52,6 +53,8 @@ def connect(desk: Desk) -> None:
         bench = desk.seen()
         if bench.file is None or not bench.keys:
             return None
+        if bench.changed_on_disk:
+            return lacking(desk)
         data = bench.plan.data
         sampled = any((data.fraction, data.weights, data.population))
         stopped = desk.quick.running is None
@@ -60,19 +63,23 @@ def connect(desk: Desk) -> None:
     @render_part
     def key_warnings() -> TagList | None:
         bench = desk.seen()
-        if bench.file is None or not bench.keys:
+        if bench.file is None or not bench.keys or bench.changed_on_disk:
             return None
-        found = [*map(_unknown, bench.unknown_keys), *map(_warning, bench.keys_now.warnings or ())]
-        problem = bench.problem() if bench.prepared else None
-        wrong = fault(problem) if problem is not None and problem.part else None
-        return TagList(wrong, tags.ul(*found, class_="warnings") if found else None)
+        now, problem = bench.keys_now, bench.problem() if bench.prepared else None
+        found = [*map(_unknown, bench.unknown_keys), *map(_warning, now.warnings or ())]
+        wrong = Problem(now.fault, "keys") if now.fault else None
+        if problem is not None and problem.part:
+            wrong = problem
+        return TagList(
+            wrong and fault(wrong), tags.ul(*found, class_="warnings") if found else None
+        )
 
     @render_part
     def key_columns() -> TagList:
         bench = desk.seen()
         if bench.file is None:
             return missing("No file is open yet.", "Open a file", "file")
-        return _columns(bench.file, bench.plan.data, bench.plan.scenario)
+        return _columns(bench.file, bench.plan)
 
     _actions(desk)
     _band_actions(desk)
@@ -81,7 +88,9 @@ def connect(desk: Desk) -> None:
 def begin(desk: Desk) -> None:
     """Count the ticked keys, if they were not counted yet."""
     bench = desk.bench
-    if bench.file is not None and bench.keys and not bench.keys_now.done:
+    if bench.file is None or not bench.keys or bench.changed_on_disk:
+        return
+    if not bench.keys_now.done:
         desk.shared.follow(WORK, lambda work: _look(bench, work), once=True)
 
 
@@ -134,10 +143,12 @@ def _band_actions(desk: Desk) -> None:
         bench.apply(lambda plan: changes.with_bands(plan, name, bounds))
 
     def set_bands(asked: Mapping[str, str]) -> None:
-        bounds = given_numbers(asked["text"])
+        name, bounds = asked["value"], given_numbers(asked["text"])
         if len(bounds) < 2 or list(bounds) != sorted(set(bounds)):
             raise InputError("Give at least two lower bounds, from low to high.")
-        bench.apply(lambda plan: changes.with_bands(plan, asked["value"], bounds))
+        banded = changes.with_bands(bench.plan, name, bounds)
+        bench.key_counts([name], banded)  # it refuses bands that do not fit the column
+        bench.apply(banded)
 
     desk.on("bands", banded)
     desk.on("set-bands", set_bands)
@@ -146,6 +157,7 @@ def _band_actions(desk: Desk) -> None:
 _CHANGES: dict[str, Callable[[Plan, str], Plan]] = {
     "no-bands": lambda plan, name: changes.with_bands(plan, name, ()),
     "drop": changes.without_column,
+    "undrop": changes.with_column,
     "codes": changes.as_codes,
 }
 
@@ -203,14 +215,20 @@ def _warning(one: KeyWarning) -> Tag:
     return tags.li(*parts)
 
 
-def _columns(file: OpenedFile, data: Data, scenarios: Mapping[str, Scenario]) -> TagList:
+def _columns(file: OpenedFile, plan: Plan) -> TagList:
+    data, scenarios = plan.data, plan.scenario
     head = tags.tr(
         tags.th("column", scope="col"),
         tags.th("categories", scope="col", class_="figure"),
         tags.th("what it looks like", scope="col"),
     )
     rows = (
-        _column(one, on=one.name in data.keys, bounds=data.bands.get(one.name, ()))
+        _column(
+            one,
+            on=one.name in data.keys,
+            dropped=one.name in plan.release.drop,
+            bounds=data.bands.get(one.name, ()),
+        )
         for one in file.columns
     )
     drawn = tags.table(
@@ -235,10 +253,13 @@ def _scenarios(named: Mapping[str, Scenario]) -> Tag | None:
     return tags.p(words, " What is ticked here is one more.", class_="aside")
 
 
-def _column(one: FileColumn, *, on: bool, bounds: Sequence[float]) -> Tag:
+def _column(one: FileColumn, *, on: bool, dropped: bool, bounds: Sequence[float]) -> Tag:
     looks: list[TagChild] = [one.why]
     if one.missing:
         looks.append(f"; {counted(one.missing, 'record')} without a value")
+    if dropped:
+        keep = button("Keep it", "undrop", one.name, kind="quiet", aria_label=f"Keep {one.name}")
+        looks += [" It is left out of the released file. ", keep]
     if on and one.bands and not bounds:
         looks += [" ", button("Use bands", "bands", one.name, kind="quiet")]
     if on and one.numeric and (bounds or one.categories > _FEW):

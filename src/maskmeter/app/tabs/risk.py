@@ -197,4 +197,4 @@ def _path(model: ModelFigures) -> Any:
     return path_chart(model) if model.path else None
 
 
-RISK = Tab("risk", "Risk now", "How risky is the file as it is?", panel, connect, begin)
+RISK = Tab("risk", "Risk now", "How risky is the file before protection?", panel, connect, begin)

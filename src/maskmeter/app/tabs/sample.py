@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from functools import partial
 from pathlib import Path
 
 from htmltools import TagChild, TagList, tags
@@ -58,6 +59,7 @@ def connect(desk: Desk) -> None:
                 *(radio(words, "sampled", one, on=one == kind) for one, words in KINDS.items()),
             ),
             _entry(kind, file, bench, desk.listed()[1]),
+            _household(file, bench.plan.data),
         )
 
     @render_part
@@ -93,6 +95,7 @@ def _actions(desk: Desk) -> None:
     desk.on("fraction", fraction)
     desk.on("weights", weights)
     desk.on("population", population)
+    desk.on("household", lambda name: bench.apply(partial(changes.with_household, column=name)))
 
 
 def _percent(text: str) -> float:
@@ -136,6 +139,20 @@ def _entry(
         "Share of the population, in percent", "fraction", shown, min="0", max="100",
         note="1 means that one in a hundred people is in the file.",
     )  # fmt: skip
+
+
+def _household(file: OpenedFile, data: Data) -> TagList:
+    """Return the choice of the column that numbers the households."""
+    chosen = data.household or ""
+    apart = {*data.keys, data.weights} - {chosen}
+    columns = {"": "None"} | {one.name: one.title for one in file.columns if one.name not in apart}
+    note = (
+        "With it, the risk of households is measured as well, and the check looks at their numbers."
+    )
+    return TagList(
+        choice("Column of household numbers", "household", columns, chosen=chosen),
+        tags.p(tags.small(note)),
+    )
 
 
 def _now(found: SamplingNow) -> TagList:
