@@ -49,7 +49,12 @@ def radio(words: TagChild, do: str, value: str, *, on: bool) -> Tag:
 
 
 def choice(
-    words: str, do: str, options: Mapping[str, str] | Iterable[str], *, chosen: str = ""
+    words: str,
+    do: str,
+    options: Mapping[str, str] | Iterable[str],
+    *,
+    chosen: str = "",
+    note: str = "",
 ) -> Tag:
     """Return a list to choose one of; it sends the name of the option."""
     named = options if isinstance(options, Mapping) else {one: one for one in options}
@@ -57,7 +62,7 @@ def choice(
         tags.option({"selected": "selected"} if value == chosen else {}, shown, value=value)
         for value, shown in named.items()
     ]
-    return _field(words, tags.select(*listed, data_do=do))
+    return _field(words, tags.select(*listed, data_do=do), note)
 
 
 def entry(words: str, do: str, value: str = "", *, note: str = "", **more: Any) -> Tag:

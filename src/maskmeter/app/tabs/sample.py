@@ -6,7 +6,7 @@ from asyncio import to_thread
 from functools import partial
 from pathlib import Path
 
-from htmltools import TagChild, TagList, tags
+from htmltools import Tag, TagChild, TagList, tags
 from shiny import ui
 
 from maskmeter.app import changes
@@ -129,10 +129,7 @@ def _entry(
         if chosen:
             found.setdefault(chosen, chosen)
         note = "Files of the folder that is open on the first tab."
-        return TagList(
-            choice("File of the population", "population", found, chosen=chosen),
-            tags.p(tags.small(note)),
-        )
+        return choice("File of the population", "population", found, chosen=chosen, note=note)
     given = data.fraction if isinstance(data.fraction, float | int) else None
     shown = None if given is None else 100 * given
     return number(
@@ -141,7 +138,7 @@ def _entry(
     )  # fmt: skip
 
 
-def _household(file: OpenedFile, data: Data) -> TagList:
+def _household(file: OpenedFile, data: Data) -> Tag:
     """Return the choice of the column that numbers the households."""
     chosen = data.household or ""
     apart = {*data.keys, data.weights} - {chosen}
@@ -149,10 +146,7 @@ def _household(file: OpenedFile, data: Data) -> TagList:
     note = (
         "With it, the risk of households is measured as well, and the check looks at their numbers."
     )
-    return TagList(
-        choice("Column of household numbers", "household", columns, chosen=chosen),
-        tags.p(tags.small(note)),
-    )
+    return choice("Column of household numbers", "household", columns, chosen=chosen, note=note)
 
 
 def _now(found: SamplingNow) -> TagList:
