@@ -47,3 +47,47 @@ def test_writing_is_stopped_by_whoever_asks_for_it():
     jobs.wait(5)
 
     assert jobs.outcome == Ending("Looking", "Looked.")
+
+
+def test_settings_that_others_took_the_place_of_are_not_measured():
+    jobs, begun, go, done = Jobs(), Event(), Event(), []
+
+    def first(_):
+        begun.set()
+        go.wait(5)
+
+    jobs.start("Trying", first)
+    assert begun.wait(5)
+    for number in range(10):
+        jobs.start("Trying", lambda _, number=number: done.append(number))
+    go.set()
+    jobs.wait(5)
+
+    assert done == [9]
+    assert jobs.finished == 11
+
+
+def test_work_that_is_stopped_before_it_begins_is_said_to_be_stopped():
+    jobs, begun, go, done = Jobs(), Event(), Event(), []
+    jobs.start("Looking", lambda _: (begun.set(), go.wait(5)))
+    assert begun.wait(5)
+    jobs.start("Trying", lambda _: done.append(1))
+    jobs.cancel()
+    go.set()
+    jobs.wait(5)
+
+    assert (jobs.outcome, done) == (Ending("Trying", "Stopped."), [])
+
+
+def test_a_failure_is_told_also_when_other_work_has_begun_meanwhile():
+    jobs = Jobs()
+    jobs.start("Writing", lambda _: 1 / 0)
+    jobs.wait(5)
+    jobs.start("Looking", lambda _: "Looked.")
+    jobs.wait(5)
+
+    assert jobs.told_since(0) == Ending(
+        "Writing", "This did not work (ZeroDivisionError).", failed=True
+    )
+    assert jobs.told_since(1) == Ending("Looking", "Looked.")
+    assert jobs.told_since(2) is None

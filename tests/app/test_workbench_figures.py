@@ -231,9 +231,15 @@ def test_work_stops_when_it_is_cancelled(root, verb):
     bench.try_setting(Setting("swap", ("lad",)), label="one")
     bench.apply(lambda plan: changes.with_steps(plan, bench.tried[0].steps))
     bench.apply(lambda plan: changes.with_fraction(plan, 0.04))
-    work = Work()
     told = []
-    work = Work(lambda *stage: (told.append(stage), work.cancel()))
+
+    class Stopping(Work):
+        def __call__(self, *stage):
+            super().__call__(*stage)
+            told.append(stage)
+            self.cancel()
+
+    work = Stopping()
     given = {"find": (TargetPlan(max_share=0.05), work), "refine": ("one", work)}
 
     with pytest.raises(Cancelled):

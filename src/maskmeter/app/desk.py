@@ -37,7 +37,7 @@ class Draft:
     written: Dialect = field(default_factory=Dialect)  # what a text file is said to be
     written_for: str = ""  # the file that was opened so; none was yet
     doubted: bool = False  # whether a text file could not be opened
-    leaving: str = ""  # what was to be opened in place of work that is not saved
+    leaving: tuple[str, Hashable] = ("", None)  # what was to be opened, and what would be lost
     sampled: str = ""  # the kind of sampling that is being entered
     setting: Setting = field(default_factory=lambda: Setting("swap"))
     resting: str = ""  # the label that the setting has on the map; none while a slider moves
@@ -237,10 +237,10 @@ class Desk:
             before, now = self._state.get(), self._version()
             if before != now:
                 self._state.set(now)
-                for lane, ended in zip((self.jobs, self.quick), (0, 1), strict=True):
-                    outcome = lane.outcome
-                    if before[ended] != now[ended] and outcome is not None and outcome.words:
-                        self.say(outcome.words, failed=outcome.failed)
+                for lane, finished in zip((self.jobs, self.quick), before, strict=False):
+                    ending = lane.told_since(finished)
+                    if ending is not None:
+                        self.say(ending.words, failed=ending.failed)
             if self._stage.get() != self._running:
                 self._stage.set(self._running)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock, Thread
@@ -14,6 +15,7 @@ from maskmeter.errors import InputError
 Task: TypeAlias = Callable[[Work], object]
 _LAST = 5.0  # seconds that stopped work has to put things in order when the page ends
 _SHORT = 0.5  # seconds of work that nobody needs to be told of
+_TOLD = 20  # endings that a window may not have seen yet
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class _Running(NamedTuple):
 
 
 class Jobs:
-    """Work that runs beside the page. What is asked for last runs next; the rest is stopped.
+    """Work that runs beside the page. What is asked for last runs next; the rest is stopped or left out.
 
     Work that writes files is not stopped by other work, which is refused meanwhile.
 
@@ -48,7 +50,7 @@ class Jobs:
     def __init__(self) -> None:
         self._lock = Lock()
         self._current: _Running | None = None
-        self.outcome: Ending | None = None
+        self._endings: deque[tuple[int, Ending]] = deque(maxlen=_TOLD)
         self.finished = 0  # pieces of work so far
 
     @property
@@ -68,6 +70,17 @@ class Jobs:
         current = self._current
         return self.running if current and monotonic() - current.begun > _SHORT else None
 
+    @property
+    def outcome(self) -> Ending | None:
+        """How the last work ended that no other work took the place of."""
+        return self._endings[-1][1] if self._endings else None
+
+    def told_since(self, finished: int) -> Ending | None:
+        """Return what has to be said of work that ended after so many pieces: failures come first."""
+        new = [one for number, one in tuple(self._endings) if number > finished and one.words]
+        failed = [one for one in new if one.failed]
+        return next(reversed(failed or new), None)
+
     def start(self, name: str, task: Task, *, writes: bool = False) -> None:
         """Run a task in a thread; what runs already is stopped first, unless it writes files."""
         work = Work()
@@ -79,7 +92,6 @@ class Jobs:
                 before.work.cancel()
             thread = Thread(target=self._run, args=(name, task, work, before), daemon=True)
             self._current = _Running(name, work, thread, monotonic(), writes)
-            self.outcome = None
             thread.start()  # before anybody can wait for it
 
     def cancel(self) -> None:
@@ -102,20 +114,23 @@ class Jobs:
     def _run(self, name: str, task: Task, work: Work, before: _Running | None) -> None:
         if before is not None:
             before.thread.join()
-        outcome = _ended(name, task, work)
+        ending = _ended(name, task, work)
         with self._lock:
+            self.finished += 1
             if self._current is not None and self._current.work is work:
                 self._current = None
-                self.outcome = outcome
-            self.finished += 1
+                self._endings.append((self.finished, ending))
 
 
 def _ended(name: str, task: Task, work: Work) -> Ending:
     """Run a task and say how it ended; an error of another library may hold values, and is not told."""
+    stopped = Ending(name, "Stopped.")
+    if work.cancelled:  # before it began
+        return stopped
     try:
         words = task(work)
     except Cancelled:
-        return Ending(name, "Stopped.")
+        return stopped
     except MemoryError:
         return Ending(name, "There is not enough memory for this.", failed=True)
     except Exception as error:  # noqa: BLE001 - the page goes on

@@ -5,12 +5,11 @@ from __future__ import annotations
 from threading import Event
 from typing import NamedTuple
 
-from maskmeter.checks import Progress
 from maskmeter.errors import MaskmeterError
 
 
-class Cancelled(MaskmeterError):  # noqa: N818 - it is an outcome, not a fault
-    """Somebody stopped the work."""
+class Cancelled(Exception):  # noqa: N818 - it is an outcome, not a fault
+    """Somebody stopped the work. It is none of our errors, which work may catch and go on."""
 
     def __init__(self) -> None:
         super().__init__("The work was stopped.")
@@ -50,9 +49,8 @@ class Work:
     maskmeter.app.work.Cancelled: The work was stopped.
     """
 
-    def __init__(self, listen: Progress | None = None) -> None:
+    def __init__(self) -> None:
         self._stopped = Event()
-        self._listen = listen
         self.stage = Stage()
 
     def __call__(self, stage: str, done: int, of: int) -> None:
@@ -60,8 +58,6 @@ class Work:
         if self._stopped.is_set():
             raise Cancelled
         self.stage = Stage(stage, done, of)
-        if self._listen is not None:
-            self._listen(stage, done, of)
 
     def cancel(self) -> None:
         """Stop the work when it next tells how far it is."""
