@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -244,6 +245,22 @@ def test_fifty_requests_at_once_are_each_served_or_refused_as_they_should_be(fol
         assert asked == [(known, 200 if known else 403) for known, _ in asked]
         assert heard == [True] * 10
         assert page.memory() < 500
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signal")
+def test_the_example_is_removed_when_the_terminal_is_closed(folder, tmp_path):
+    with served(folder, env={"TMPDIR": str(tmp_path)}) as page:
+        page.log_in()
+        with page.talk() as link:
+            talk = Talk(link)
+            talk.do("example")
+            talk.until(lambda text: "14,662 record" in text)
+        kept = [one.name.split("-")[0] for one in tmp_path.iterdir()]
+        page.process.send_signal(signal.SIGHUP)
+        page.process.wait(20)
+
+    assert "maskmeter" in kept
+    assert not list(tmp_path.glob("maskmeter-*"))
 
 
 def _all_at_once(page):
