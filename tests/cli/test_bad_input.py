@@ -585,7 +585,10 @@ class TestPerturbation:
         refuse(lambda: crossed.apply(self.data), "must name 2 categories on each side")
 
     def test_steps_with_the_same_label_are_rejected(self):
-        refuse(lambda: mm.protect(self.data, [mm.Swap("lad", 0.1), mm.Swap("lad", 0.2)]), "label=")
+        refuse(
+            lambda: mm.protect(self.data, [mm.Swap("lad", 0.1), mm.Swap("lad", 0.2)]),
+            "label of its own",
+        )
 
     @pytest.mark.parametrize("steps", [[], mm.Swap("lad", 0.1), ["swap"], None])
     def test_invalid_lists_of_steps_are_rejected(self, steps):
