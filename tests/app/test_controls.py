@@ -259,6 +259,10 @@ def test_work_that_is_not_saved_is_left_only_when_asked_twice(talk):
     sampled(talk)
     talk.do("example")
     talk.wait("status", "press again to leave them and open the example")
+    talk.do("fraction", "2")  # more work: the question is asked anew
+    talk.wait("sample_now", "2%")
+    talk.do("example")
+    talk.wait("status", "press again to leave them and open the example")
     talk.do("save-plan", "own")
     talk.wait("status", "Wrote own.toml")
     talk.wait("decide_copy", "--plan own.toml")
@@ -366,6 +370,15 @@ def test_households_are_numbered_by_a_column_of_the_file(folder):
         talk.wait("risk_top", "knows all members of a household")
         talk.do("household", "")
         talk.until(lambda _: "household" not in talk.words("risk_top"))
+
+
+def test_a_sample_is_looked_at_also_before_a_key_is_ticked(talk):
+    for key in ("lad", "sex", "age", "ethnicity", "marital", "activity"):
+        talk.do("untick", key)
+    talk.tab("sample")
+    talk.do("folder", "inside")
+    talk.do("population", "inside/census.parquet")
+    talk.wait("sample_now", "counted")
 
 
 def test_threshold_records_and_matches_follow_each_other(talk):
@@ -539,7 +552,7 @@ def test_an_error_of_an_output_is_told_without_its_words(talk, monkeypatch, capf
     def failing(*_):
         raise ValueError(SECRET)
 
-    monkeypatch.setattr(Workbench, "sampling", failing)
+    monkeypatch.setattr(Workbench, "sampling_ready", property(failing))
     monkeypatch.setattr(Workbench, "categories", failing)
     talk.do("fraction", "2")
     talk.wait("sample_now", "This did not work (ValueError).")

@@ -178,7 +178,7 @@ def test_a_plan_that_lacks_something_says_what(root):
     assert [one.tab for one in said] == ["file", "keys", "sample", "keys", "sample"]
     assert bench.problem() is None
     assert bench.ready
-    assert bench.sampling().population == pytest.approx(20 * bench.file.records)
+    assert bench.look_at_sample().population == pytest.approx(20 * bench.file.records)
 
 
 def test_opening_another_file_starts_anew(root):
@@ -370,13 +370,13 @@ def test_a_population_of_several_files_is_counted_anew_when_one_changes(root):
         pl.concat([people] * part).write_csv(parts / f"p{part}.csv")
     bench = opened(root)
     bench.apply(lambda plan: changes.with_population(plan, "parts/*.csv"))
-    found = [bench.sampling().population]
+    found = [bench.look_at_sample().population]
     risk = bench.risk_now().worst.risks.exact_match.total
     pl.concat([people] * 8).write_csv(parts / "p2.csv")
-    found.append(bench.sampling().population)
+    found.append(bench.look_at_sample().population)
     lower = bench.risk_now().worst.risks.exact_match.total
     people.write_csv(parts / "p3.csv")
-    found.append(bench.sampling().population)
+    found.append(bench.look_at_sample().population)
 
     assert found == [len(people) * many for many in (3, 9, 10)]
     assert lower < 0.5 * risk

@@ -77,6 +77,8 @@ class EncodedColumns:
                 bands=own["bands"] or None,
                 missing_codes=own["missing_codes"] or None,
             )
+        # A column is held as it was read last: bands that were tried before are forgotten.
+        self._held = {way: one for way, one in self._held.items() if way[0] not in names}
         for place, name in enumerate(names):
             self._held[name, _way(name, data)] = (made.space.keys[place], made.codes[:, place])
 

@@ -89,9 +89,24 @@ class KeyBench(BenchState):
         held = (one for one in sample.space[key].categories if one is not None)
         return {str(one): known.label_of(one) or str(one) for one in held}
 
-    def sampling(self) -> SamplingNow:
+    def look_at_sample(self, progress: Progress | None = None) -> SamplingNow:
         """Return how the plan says that the file was sampled, and what that implies."""
-        return sampling_now(self._opened.readings, without_steps(self.plan), self._opened.file)
+        held, plan = self._opened, without_steps(self.plan)
+        way = held.readings.reading(plan)
+        (progress or silent)("Looking at the sample", 0, 0)
+        try:
+            found = sampling_now(held.readings, plan, held.file)
+        except MaskmeterError as error:
+            found = SamplingNow("unknown", str(error), held.file.records, faulty=True)
+        held.sampled.put(way, found)
+        self._changed()
+        return found
+
+    @property
+    def sampling_ready(self) -> SamplingNow | None:
+        """The same if it was looked at; None at once if not."""
+        held = self._opened
+        return held.sampled.get(held.readings.reading(without_steps(self.plan)))
 
     # -- private -------------------------------------------------------------------------------
 

@@ -10,9 +10,16 @@ import msgspec
 from maskmeter.app.changes import with_steps, with_target, without_steps
 from maskmeter.app.results import FoundSteps, Tried
 from maskmeter.app.settings import Setting, describe, steps_of_setting
-from maskmeter.app.state import TRYING, BenchState, silent
-from maskmeter.app.tries import AS_IT_IS, Attempt, Measured, first_draw, refined, with_attempt
-from maskmeter.app.work import Cancelled
+from maskmeter.app.state import BenchState, silent
+from maskmeter.app.tries import (
+    AS_IT_IS,
+    TRYING,
+    Attempt,
+    Measured,
+    first_draw,
+    refined,
+    with_attempt,
+)
 from maskmeter.checks import Progress
 from maskmeter.errors import InputError, MaskmeterError
 from maskmeter.evidence.figures import comparison_figures
@@ -55,7 +62,11 @@ class MapBench(BenchState):
             label = self._tries.free_label(describe(setting), steps)
             held = self._tries.attempts.get(TRYING)
             if held is not None and held.steps == steps:
-                self._tries = self._tries.renamed(TRYING, label)
+                known = self._tries.attempts.get(label)
+                if known is not None and known.measured == held.measured:  # it may have more draws
+                    self._tries = self._tries.without(TRYING)
+                else:
+                    self._tries = self._tries.renamed(TRYING, label)
                 self._changed()
                 return label
         self.forget(TRYING)
@@ -65,7 +76,10 @@ class MapBench(BenchState):
         """Return a point as the mean over several draws, with their spread; for the background."""
         told, opened, base = progress or silent, self._opened, self._base()
         told(f"Drawing again: {label}", 0, 0)
-        first = self._draw(self._attempt(label), base)
+        known = self._attempt(label)
+        if known.refined and known.measured == self._way(base):
+            return self._point(known, base)
+        first = self._draw(known, base)
         task, assessor = self._measure_of(first, base)
         attempt = refined(first, task, assessor, seed=opened.readings.seed, progress=told)
         self._keep_measured(attempt, of=opened)
@@ -128,10 +142,10 @@ class MapBench(BenchState):
             told(one.label, number, len(waiting))
             try:
                 self._keep_measured(self._draw(one, base), of=held)
-            except Cancelled:
-                raise
-            except MaskmeterError as error:  # the file has no longer what its steps need
-                self.forget(one.label)
+            except MaskmeterError as error:
+                if self.problem() is not None:  # the file is not what it was: the map stays
+                    break
+                self.forget(one.label)  # the file has no longer what its steps need
                 lost.append(f"{one.label} was taken off the map: {error}")
         return " ".join(lost)
 

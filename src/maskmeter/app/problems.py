@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from maskmeter.app.changes import (
     PARTS,
@@ -49,36 +49,42 @@ def lack_of(plan: Plan) -> Problem | None:
     return None
 
 
-def fault_of(
-    plan: Plan, read: Callable[[Plan], Task], tables: Callable[[Plan], object]
-) -> Problem | None:
+Reader: TypeAlias = Callable[[Plan], Task]
+Tables: TypeAlias = Callable[[Plan], object]
+
+
+def fault_of(plan: Plan, read: Reader, tables: Tables) -> Problem | None:
     """Return why the file cannot be assessed by a plan.
 
     `read` reads it as a plan says, `tables` finds those of the loss.
     """
-    found = _fault(plan, read, tables)
-    if found is not None:
-        for part in PARTS:
-            less = without_part(plan, part)
-            if less != plan and _fault(less, read, tables) != found:
-                return found._replace(part=part)
-    return found
+    wrong = words_of(plan, read, tables)
+    if not wrong:
+        return None
+    less = {part: without_part(plan, part) for part in PARTS}
+    mends = (
+        part for part, one in less.items() if one != plan and words_of(one, read, tables) != wrong
+    )
+    return _placed(plan, read, wrong)._replace(part=next(mends, ""))
 
 
-def _fault(
-    plan: Plan, read: Callable[[Plan], Task], tables: Callable[[Plan], object]
-) -> Problem | None:
-    """Return what fails first: the keys alone, then the sample, the target, and the steps."""
-    whole = without_steps(with_target(plan, None))
-    keys_alone = with_fraction(with_population(whole, ""), 0.5)
+def words_of(plan: Plan, read: Reader, tables: Tables) -> str:
+    """Return in words why the file cannot be assessed by a plan; empty if it can."""
     try:
         made = read(plan)
         _ = made.target, made.steps, made.finish, made.family, tables(plan)
     except MaskmeterError as error:
-        for part, tab in ((keys_alone, "keys"), (whole, "sample"), (without_steps(plan), "risk")):
-            try:
-                _ = read(part).target
-            except MaskmeterError as earlier:
-                return Problem(str(earlier), tab)
-        return Problem(str(error), "protect")
-    return None
+        return str(error)
+    return ""
+
+
+def _placed(plan: Plan, read: Reader, wrong: str) -> Problem:
+    """Return what fails first: the keys alone, then the sample, the target, and the steps."""
+    whole = without_steps(with_target(plan, None))
+    keys_alone = with_fraction(with_population(whole, ""), 0.5)
+    for part, tab in ((keys_alone, "keys"), (whole, "sample"), (without_steps(plan), "risk")):
+        try:
+            _ = read(part).target
+        except MaskmeterError as earlier:
+            return Problem(str(earlier), tab)
+    return Problem(wrong, "protect")

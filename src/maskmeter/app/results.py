@@ -122,6 +122,7 @@ class SamplingNow:
     fraction: float | None = None  # overall
     population: float | None = None  # expected, or counted
     cautions: tuple[str, ...] = ()
+    faulty: bool = False  # whether the words say why it cannot be so
 
 
 @dataclass(frozen=True)

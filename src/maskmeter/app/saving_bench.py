@@ -10,7 +10,8 @@ import msgspec
 
 from maskmeter.app.changes import without_steps
 from maskmeter.app.command_lines import shown_command
-from maskmeter.app.state import TRYING, BenchState, silent
+from maskmeter.app.state import BenchState, silent
+from maskmeter.app.tries import TRYING
 from maskmeter.checks import Progress
 from maskmeter.errors import FileError
 from maskmeter.evidence import Pack
@@ -37,10 +38,9 @@ class SavingBench(BenchState):
         folder = target.parent
         if not folder.is_dir():
             raise FileError(f"Cannot write {path!r}: there is no such folder.")
-        saving = self.moment
-        plan = with_paths(
-            self.saved_plan(), lambda name: Path(os.path.relpath(name, folder)).as_posix()
-        )
+        saving, work = self.moment, self.work
+        saved = self.saved_plan()
+        plan = with_paths(saved, lambda name: Path(os.path.relpath(name, folder)).as_posix())
         with self._lock:  # another window may save under the same name
             if target.exists():
                 raise FileError(
@@ -49,9 +49,15 @@ class SavingBench(BenchState):
             with whole(target) as unfinished:
                 unfinished.write_text(plan_text(plan), encoding="utf-8")
             self._plans[saving] = self.folder.name(target)
-            self._saved.add(self._work)
+            if self.work == work and self._holds_all(saved):
+                self._saved.add(work)
             self._changed()
         return target
+
+    def _holds_all(self, saved: Plan) -> bool:
+        """Return True when a plan has all that was tried; points that are set aside are in none."""
+        kept = {repr(tuple(one.step)) for one in saved.candidate} | {repr(tuple(saved.step))}
+        return all(steps in kept for _, steps in self._own_points)
 
     def _check_apart(self, target: Path) -> None:
         """Refuse to write into a folder whose files are read."""
@@ -83,7 +89,9 @@ class SavingBench(BenchState):
     def plan_text(self) -> str:
         """Return the plan as the file that the command reads; paths start at the start directory."""
         root = self.folder.root
-        return plan_text(with_paths(self.saved_plan(), lambda name: os.path.relpath(name, root)))
+        return plan_text(
+            with_paths(self.saved_plan(), lambda name: Path(os.path.relpath(name, root)).as_posix())
+        )
 
     @property
     def saved_pack(self) -> str:

@@ -21,10 +21,10 @@ from maskmeter.app.counting import EncodedColumns
 from maskmeter.app.folder import StartFolder
 from maskmeter.app.history import History
 from maskmeter.app.opening import Opened, opened_example, opened_file
-from maskmeter.app.problems import Problem, fault_of, keys_of, lack_of
+from maskmeter.app.problems import Problem, fault_of, keys_of, lack_of, words_of
 from maskmeter.app.readings import FileState, Readings, Recent, file_state
-from maskmeter.app.results import FileEntry, KeysNow, OpenedFile
-from maskmeter.app.tries import Attempt, Tries
+from maskmeter.app.results import FileEntry, KeysNow, OpenedFile, SamplingNow
+from maskmeter.app.tries import TRYING, Attempt, Tries
 from maskmeter.checks import Progress
 from maskmeter.errors import InputError
 from maskmeter.formats.csv_dialect import Dialect
@@ -37,7 +37,6 @@ Change: TypeAlias = Plan | Callable[[Plan], Plan]
 
 OF_THE_PLAN = "steps of the plan"
 _EXAMPLE = "maskmeter-demo/survey.csv"  # where `maskmeter demo` writes it
-TRYING = "this setting"  # the point of a slider that moves: it gets a label when it rests
 
 
 def silent(_stage: str, _done: int, _of: int) -> None:
@@ -53,6 +52,7 @@ class Open(NamedTuple):
     readings: Readings
     columns: EncodedColumns
     keys: Recent[KeysNow]
+    sampled: Recent[SamplingNow]
     problems: Recent[tuple[Problem | None]]
 
 
@@ -98,10 +98,10 @@ class BenchState:
     @property
     def unsaved(self) -> bool:
         """Whether the plan or the map was changed since the file was opened, and not saved so."""
-        return (self.can_undo or bool(self._own_points)) and self._work not in self._saved
+        return (self.can_undo or bool(self._own_points)) and self.work not in self._saved
 
     @property
-    def _work(self) -> Hashable:
+    def work(self) -> Hashable:
         """What is lost with a plan that is not saved."""
         return self.moment, self._own_points
 
@@ -147,29 +147,35 @@ class BenchState:
 
     # -- what the plan lacks -------------------------------------------------------------------
 
-    def problem(self) -> Problem | None:
+    def problem(self, progress: Progress | None = None) -> Problem | None:
         """Return what the plan still needs before the risk can be measured; None if nothing.
 
-        It may read the file: see `prepare`.
+        It may read the file, several times if something is wrong: see `prepare`.
         """
-        plan, held = self.plan, self._open
+        plan, held, told = self.plan, self._open, progress or silent
         lacks = self._lacks(plan, held)
-        return lacks if lacks is not None or held is None else self._fault(plan, held)
+        return lacks if lacks is not None or held is None else self._fault(plan, held, told)
 
-    def prepare(self) -> None:
+    def prepare(self, progress: Progress | None = None) -> None:
         """Read the file as the plan says, so that `problem` and all that is ready come at once."""
-        if self.problem() is None:
+        if self.problem(progress) is None:
             self._opened.readings.tables(without_candidates(self.plan))
 
     @property
     def prepared(self) -> bool:
-        """Whether what was read so is still held, or why it cannot be read is known."""
+        """Whether what was read so is still held, or why it cannot be read is known; at once."""
         plan, held = self.plan, self._open
         if held is None or self._lacks(plan, held) is not None:
             return True
-        known = held.problems.get(self._moment(plan, held))
-        wrong = known is not None and known[0] is not None
-        return wrong or held.readings.holds(without_candidates(plan))
+        moment, own = self._moment(plan, held), without_candidates(plan)
+        known = held.problems.get(moment)
+        if known is not None and known[0] is not None:
+            return True
+        if not held.readings.holds(own):
+            return False
+        if known is None and not words_of(own, self._reader(held), self._with_tables):
+            known = held.problems.put(moment, (None,))
+        return known is not None  # what is wrong is looked for in the background
 
     @property
     def ready(self) -> bool:
@@ -194,17 +200,28 @@ class BenchState:
         said = "has changed since it was opened: open it again" if state else "is no longer there"
         return Problem(f"{held.file.name} {said}.", "file")
 
-    def _fault(self, plan: Plan, held: Open) -> Problem | None:
+    def _fault(self, plan: Plan, held: Open, told: Progress) -> Problem | None:
         """Return why the file cannot be assessed by a plan, with the tab where this is mended."""
+        read = self._reader(held, told)
+
+        def tables(part: Plan) -> Plan:
+            told("Choosing the tables", 0, 0)
+            return self._with_tables(part)
+
+        def found() -> tuple[Problem | None]:
+            return (fault_of(without_candidates(plan), read, tables),)
+
+        return held.problems.made(self._moment(plan, held), found)[0]
+
+    def _reader(self, held: Open, told: Progress = silent) -> Callable[[Plan], Task]:
+        """Return what reads the file as a plan says."""
 
         def read(part: Plan) -> Task:
+            told("Reading the file", 0, 0)
             self._checked(part)  # what a pattern of files stands for may have changed
             return held.readings.task(part)
 
-        def found() -> tuple[Problem | None]:
-            return (fault_of(without_candidates(plan), read, self._with_tables),)
-
-        return held.problems.made(self._moment(plan, held), found)[0]
+        return read
 
     # -- plans as they are measured ------------------------------------------------------------
 
@@ -272,7 +289,14 @@ class BenchState:
             before, history = self._open, History((opened.plan,))
             self._opens += 1
             self._open = Open(
-                opened.file, path, state, readings, EncodedColumns(path), Recent(16), Recent(16)
+                opened.file,
+                path,
+                state,
+                readings,
+                EncodedColumns(path),
+                keys=Recent(16),
+                sampled=Recent(16),
+                problems=Recent(16),
             )
             if before is None:  # a plan may be opened first
                 self._tries = Tries().with_points(self.plan, OF_THE_PLAN)
@@ -290,6 +314,8 @@ class BenchState:
         plan = self._at(history)
         if plan.candidate != before:
             self._tries = self._tries.with_points(plan, OF_THE_PLAN)
+        self._tries = self._tries.with_own(plan, OF_THE_PLAN)
+        self._changed()
         return plan
 
     def _at(self, history: History) -> Plan:

@@ -21,8 +21,10 @@ from maskmeter.riskutility.comparison import map_of, replication_seeds
 from maskmeter.riskutility.layers import target_layers
 from maskmeter.riskutility.riskmap import UNCHANGED
 
+TRYING = "this setting"  # the point of a slider that moves: it gets a label when it rests
 DRAWS = 5  # of a refined point
 MOST = 200  # points on the map
+_RESERVED = {TRYING, UNCHANGED}  # labels that no plan file gives to its points
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,11 @@ class Attempt:
     draws: tuple[Draw, ...] = ()
     measured: bytes = b""
     given: bool = False
+
+    @property
+    def refined(self) -> bool:
+        """Whether it was drawn more than once."""
+        return len(self.draws) > 1
 
     def fits(self, keys: Collection[str]) -> bool:
         """Return True when it changes and depends on none but these keys."""
@@ -72,14 +79,26 @@ class Tries:
         They take the place of those that another plan brought, and not of those that were tried.
         """
         found = self
-        steps = [Candidate(own, list(plan.step))] if plan.step else []
-        for one in (*plan.candidate, *steps):
-            listed, label, held = tuple(one.step), one.label, found.attempts.get(one.label)
-            if held is not None and not held.given:
-                label = found.free_label(label, listed)
-            if label not in found.attempts or found.attempts[label].given:
-                found = found.with_attempt(Attempt(label, listed, given=True))
-        return found
+        for one in plan.candidate:
+            found = found._brought(one.label, tuple(one.step))
+        brought = {one.label for one in plan.candidate}
+        free = found.free_label(own, tuple(plan.step)) if own in brought else own
+        return found.with_own(plan, free)
+
+    def with_own(self, plan: Plan, own: str) -> Tries:
+        """Return them with the steps of a plan under a label of their own, if they are not there yet."""
+        listed = tuple(plan.step)
+        there = any(one.steps == listed for name, one in self.attempts.items() if name != TRYING)
+        return self if there or not listed else self._brought(own, listed)
+
+    def _brought(self, label: str, steps: tuple[StepEntries, ...]) -> Tries:
+        """Return them with a point that a plan file brought."""
+        held = self.attempts.get(label)
+        if label in _RESERVED or (held is not None and not held.given):
+            label = self.free_label(label, steps)
+            held = self.attempts.get(label)
+        own = held is not None and not held.given
+        return self if own else self.with_attempt(Attempt(label, steps, given=True))
 
     def with_steps(self, steps: Sequence[StepEntries], label: str) -> Tries:
         """Return them with steps that are yet to be measured, under a label that is free for them."""
@@ -100,7 +119,9 @@ class Tries:
     def free_label(self, label: str, steps: tuple[StepEntries, ...]) -> str:
         """Return a label, with a number if other steps have it already."""
         number, found = 1, label
-        while found in self.attempts and self.attempts[found].steps != steps:
+        while found in _RESERVED or (
+            found in self.attempts and self.attempts[found].steps != steps
+        ):
             number += 1
             found = f"{label} ({number})"
         return found
@@ -179,7 +200,7 @@ class Measured:
             _point(one),
             verdict=None if decided is None else decided.verdict,
             meets=decided is not None and decided.met and first.useful,
-            refined=len(one.draws) > 1,
+            refined=one.refined,
             cautions=tuple(str(caution) for caution in release_cautions(one.label, one.draws)),
         )
 

@@ -12,8 +12,8 @@ from maskmeter.app.controls import button, choice, group, missing
 from maskmeter.app.desk import Desk
 from maskmeter.app.outputs import render_part
 from maskmeter.app.results import SideBySide
-from maskmeter.app.state import TRYING
 from maskmeter.app.tabs.tab import MEASURING, Tab, headline, lacking
+from maskmeter.app.tries import TRYING
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import InputError

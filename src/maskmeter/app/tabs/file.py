@@ -104,14 +104,15 @@ def _actions(desk: Desk) -> None:
 def _asked(desk: Desk, path: str) -> str | None:
     """Return the question whether work may be lost that is not saved; None where it was answered."""
     bench = desk.bench
+    leaving = (path, bench.work)
     if (
         bench.file is None
         or not bench.unsaved
         or bench.changed_on_disk
-        or desk.draft.leaving == path
+        or desk.draft.leaving == leaving
     ):
         return None
-    desk.shared.change(leaving=path)
+    desk.shared.change(leaving=leaving)
     return (
         f"The plan and the map of {bench.file.name} are not saved. Save the plan on the last tab, or"
         f" press again to leave them and open {path}."

@@ -146,9 +146,9 @@ def _band_actions(desk: Desk) -> None:
         name, bounds = asked["value"], given_numbers(asked["text"])
         if len(bounds) < 2 or list(bounds) != sorted(set(bounds)):
             raise InputError("Give at least two lower bounds, from low to high.")
-        banded = changes.with_bands(bench.plan, name, bounds)
-        bench.key_counts([name], banded)  # it refuses bands that do not fit the column
-        bench.apply(banded)
+        change = partial(changes.with_bands, column=name, bounds=bounds)
+        bench.key_counts([name], change(bench.plan))  # it refuses bands that do not fit the column
+        bench.apply(change)
 
     desk.on("bands", banded)
     desk.on("set-bands", set_bands)

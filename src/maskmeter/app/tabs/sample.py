@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
 from functools import partial
 from pathlib import Path
 
@@ -11,18 +10,20 @@ from shiny import ui
 
 from maskmeter.app import changes
 from maskmeter.app.blocks import facts
-from maskmeter.app.controls import choice, group, missing, number, onward, radio
+from maskmeter.app.controls import button, choice, group, missing, number, onward, radio
 from maskmeter.app.desk import Desk
 from maskmeter.app.outputs import render_part
 from maskmeter.app.results import FileEntry, OpenedFile, SamplingNow
 from maskmeter.app.tabs.tab import Tab, lacking
+from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
-from maskmeter.errors import InputError, MaskmeterError
+from maskmeter.errors import InputError
 from maskmeter.evidence.wording import percent
 from maskmeter.formats.numbers import number_in
 from maskmeter.page import Fact
 from maskmeter.plan.schema import Data
 
+WORK = "Looking at the sample"
 KINDS = {
     "fraction": "I know which share of the population is in the file",
     "weights": "A column holds survey weights",
@@ -63,18 +64,36 @@ def connect(desk: Desk) -> None:
         )
 
     @render_part
-    async def sample_now() -> TagList | None:
+    def sample_now() -> TagList | None:
         bench = desk.seen()
         if bench.file is None:
             return None
-        if not bench.prepared:
+        if not bench.prepared or bench.changed_on_disk:
             return lacking(desk)
-        try:
-            return _now(await to_thread(bench.sampling))
-        except MaskmeterError as error:
-            return TagList(tags.p(str(error), class_="aside caution"))
+        found = bench.sampling_ready
+        if found is not None:
+            return _now(found)
+        again = None if desk.quick.running else button("Look at the sample", "sample")
+        return TagList(tags.p("The sample is looked at.", class_="under"), again)
 
     _actions(desk)
+
+
+def begin(desk: Desk) -> None:
+    """Look at the sample, if that was not done yet."""
+    bench = desk.bench
+    wait = bench.file is None or not bench.prepared or bench.changed_on_disk
+    if not wait and bench.sampling_ready is None:
+        _look(desk, once=True)
+
+
+def _look(desk: Desk, *, once: bool = False) -> None:
+    bench = desk.bench
+
+    def look(work: Work) -> None:
+        bench.look_at_sample(work)
+
+    desk.shared.follow(WORK, look, once=once)
 
 
 def _actions(desk: Desk) -> None:
@@ -91,6 +110,7 @@ def _actions(desk: Desk) -> None:
     def population(path: str) -> None:
         bench.apply(lambda plan: changes.with_population(plan, path))
 
+    desk.on("sample", lambda _: _look(desk))
     desk.on("sampled", lambda kind: desk.shared.change(sampled=kind))
     desk.on("fraction", fraction)
     desk.on("weights", weights)
@@ -162,11 +182,16 @@ def _now(found: SamplingNow) -> TagList:
     ]
     known = found.kind != "unknown"
     return TagList(
-        tags.p(f"Sampled with {found.words}." if known else found.words, class_="under"),
+        tags.p(
+            f"Sampled with {found.words}." if known else found.words,
+            class_="aside caution" if found.faulty else "under",
+        ),
         facts(listed) if known else None,
         *cautions,
         onward("See the risk", "risk") if known else None,
     )
 
 
-SAMPLE = Tab("sample", "Sample", "Which part of the population is in the file?", panel, connect)
+SAMPLE = Tab(
+    "sample", "Sample", "Which part of the population is in the file?", panel, connect, begin
+)

@@ -63,8 +63,7 @@ def read(desk: Desk, *, once: bool = False) -> None:
 
 
 def _read(bench: Workbench, work: Work) -> None:
-    work(READING, 0, 0)
-    bench.prepare()
+    bench.prepare(work)
 
 
 def headline(figures: Figures, *, heading: str = "") -> TagList:

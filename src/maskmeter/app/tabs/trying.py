@@ -27,9 +27,10 @@ from maskmeter.app.setting_form import (
     setting_form,
 )
 from maskmeter.app.settings import Setting, fitted
-from maskmeter.app.state import OF_THE_PLAN, TRYING
+from maskmeter.app.state import OF_THE_PLAN
 from maskmeter.app.tabs.tab import MEASURING, Tab, idle, lacking
 from maskmeter.app.target import target_form
+from maskmeter.app.tries import TRYING
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import InputError
@@ -86,7 +87,7 @@ def _measure(desk: Desk, *, once: bool = False) -> None:
 
     def task(work: Work) -> str:
         if first:
-            _attempt(desk, setting)
+            _attempt(desk, setting, work)
         return bench.measure(work)
 
     desk.shared.follow(MEASURING, task, once=once)
@@ -207,7 +208,7 @@ def _setting_actions(desk: Desk) -> None:
     def attempt(setting: Setting) -> None:
         desk.shared.change(setting=setting, join=(), resting="")
         if complete(setting):
-            desk.shared.follow(TRY, lambda _: _attempt(desk, setting))
+            desk.shared.follow(TRY, lambda work: _attempt(desk, setting, work))
         else:
             bench.forget(TRYING)  # it was another one
 
@@ -252,7 +253,8 @@ def _recode_actions(desk: Desk, settle: Callable[[Setting], None]) -> None:
     desk.on("part", lambda name: settle(parted(_setting(desk), name)))
 
 
-def _attempt(desk: Desk, setting: Setting) -> None:
+def _attempt(desk: Desk, setting: Setting, work: Work) -> None:
+    work(TRY, 0, 0)  # another setting may have come
     desk.bench.try_setting(setting, label=TRYING)
     desk.shared.tried(setting)
 
