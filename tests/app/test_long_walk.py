@@ -189,7 +189,8 @@ def sorted_survey(tmp_path, town):
     """A start directory with a survey that is sorted by the key to redraw, and its population."""
     people = mm.bernoulli_sample(town, fraction=0.02, rng=5).sort("lad")
     unit = pl.col("lad").rank("dense") + 100  # it tells the district, and stays in the file
-    people.with_columns(unit=unit).write_csv(tmp_path / "survey.csv")
+    days = [f"2024-03-{1 + 11 * row % 28:02d}" for row in range(len(people))]
+    people.with_columns(unit=unit, asked=pl.Series(days)).write_csv(tmp_path / "survey.csv")
     town.write_parquet(tmp_path / "town.parquet")
     return tmp_path
 
@@ -206,8 +207,8 @@ def mend(reader):
 
 
 def accept(reader):
-    """Accept the last finding."""
-    finding = reader.page.locator("article.finding").last
+    """Accept that the file has the dates on which people were asked."""
+    finding = reader.page.locator("article.finding", has_text="'asked'").first
     finding.locator("summary").click()
     finding.locator("input").fill("The committee has seen it.")
     finding.locator('button[data-do="accept"]').click()

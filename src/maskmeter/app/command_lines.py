@@ -7,12 +7,29 @@ import shlex
 import subprocess
 from collections.abc import Sequence
 
+UNTYPED = "A name has characters that cannot be typed: rename the file or the folder first."
+
 
 def shown_command(words: Sequence[str]) -> str:
-    """Return a command as it is typed on this system, every odd character quoted.
+    r"""Return a command as it is typed on this system, every odd character quoted.
+
+    A terminal may run what control characters in a name say: then no command is shown.
 
     >>> shown_command(["maskmeter", "assess", "my survey.sav"]) in (
     ...     "maskmeter assess 'my survey.sav'", 'maskmeter assess "my survey.sav"')
     True
+    >>> shown_command(["maskmeter", "assess", "two\nlines.csv"]) == UNTYPED
+    True
     """
+    if not all(one.isprintable() for one in words):
+        return UNTYPED
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+
+
+def as_argument(path: str) -> str:
+    """Return a path that no command takes for an option.
+
+    >>> as_argument("--out=x.csv"), as_argument("survey.sav")
+    ('./--out=x.csv', 'survey.sav')
+    """
+    return f"./{path}" if path.startswith("-") else path

@@ -1,6 +1,6 @@
 """Controls of the page as HTML: each names an action, and its value is what the browser sends.
 
-They have neither id nor name, by which Shiny would take them for inputs of its own.
+They have no id, and none but radio buttons has a name: by these Shiny would take them for its own.
 """
 
 from __future__ import annotations

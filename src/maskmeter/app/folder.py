@@ -34,7 +34,10 @@ class StartFolder:
 
     def writable(self, path: str) -> Path:
         """Return where a path to write to leads: below the start directory alone."""
-        return self._in(path, [self.root])
+        found = self._in(path, [self.root])
+        if not path.isprintable() or not path.strip(". /\\"):
+            raise FileError(f"{path!r} is no name for a file or a folder: choose another.")
+        return found
 
     def _in(self, path: str, places: list[Path]) -> Path:
         try:
@@ -48,9 +51,12 @@ class StartFolder:
     def readable(self, path: str) -> Path:
         """Return where a path to read from leads; all files of a folder or a pattern lie inside too."""
         found = self.inside(path)
-        if names_several(found):
-            for one in files_of(found):
-                self.inside(str(one))
+        try:
+            several = files_of(found) if names_several(found) else ()
+        except OSError as error:  # a name that is too long, say
+            raise FileError(f"Cannot read the file: {str(error.strerror).lower()}.") from None
+        for one in several:
+            self.inside(str(one))
         return found
 
     def name(self, path: Path) -> str:
@@ -79,6 +85,7 @@ class StartFolder:
 
     def _entry(self, path: Path) -> FileEntry | None:
         try:
+            path.name.encode()  # what is no text cannot be in a plan
             self.inside(str(path))
             if path.is_dir():
                 return FileEntry(self.name(path), path.name, "folder", 0)
@@ -88,10 +95,8 @@ class StartFolder:
                 return FileEntry(self.name(path), path.name, "plan", path.stat().st_size)
             kind = formats.format_of(path).name
             return FileEntry(self.name(path), path.name, "data", path.stat().st_size, kind)
-        except (
-            FileError,
-            OSError,
-        ):  # a link out of the folder, another kind of file, or gone by now
+        # A link out of the folder, another kind of file, an odd name, or gone by now.
+        except (FileError, OSError, UnicodeError):
             return None
 
 

@@ -80,15 +80,18 @@ class Readings:
     All are held for as long as the files that a plan names stay as they are.
     """
 
-    def __init__(self, path: Path, *, seed: int, records: int) -> None:
+    def __init__(
+        self, path: Path, *, seed: int, records: int, check: Callable[[Plan], object]
+    ) -> None:
         self.path = path
         self.seed = seed
-        few = records > _MANY
-        self._tasks: Recent[tuple[Task, tuple[str, ...]]] = Recent(2 if few else 4)
-        self._assessors: Recent[Assessor] = Recent(1 if few else 4)
+        self._check = check  # refuses paths of a plan that lead elsewhere by now
+        large = records > _MANY
+        self._tasks: Recent[tuple[Task, tuple[str, ...]]] = Recent(2 if large else 4)
+        self._assessors: Recent[Assessor] = Recent(1 if large else 4)
         self._faults: Recent[MaskmeterError] = Recent(8)
         self._tables: Recent[list[tuple[str, str]]] = Recent(8)
-        self._assessments: Recent[tuple[Task, Assessment]] = Recent(2 if few else 6)
+        self._assessments: Recent[tuple[Task, Assessment]] = Recent(2 if large else 6)
         self._shown: Recent[Any] = Recent(12)
 
     def reading(self, plan: Plan) -> bytes:
@@ -124,6 +127,7 @@ class Readings:
     def _read(self, plan: Plan) -> tuple[Task, tuple[str, ...]]:
         with caught_warnings(MaskmeterWarning) as caught:
             try:
+                self._check(plan)
                 task = read_task(PlanFile(plan), self.path)
             except MaskmeterError as error:
                 self._faults.put(self._asked(plan), error)

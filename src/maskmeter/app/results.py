@@ -65,8 +65,8 @@ class KeyWarning:
     """Why a ticked column may be no good key: a sentence, and what may be done.
 
     "many": too many categories (`bands` are offered for numbers); "determines": it tells `other`,
-    which is ticked too; "kept": it tells, or is told by, `other`, which is not ticked and stays in
-    the file; "missing": some records have no value; "constant": all have the same.
+    which is ticked too; "kept": it is told by `other`, which is not ticked and stays in the file;
+    "missing": some records have no value; "constant": all have the same.
     """
 
     kind: WarningKind

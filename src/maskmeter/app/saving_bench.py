@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from maskmeter.app.changes import without_steps
-from maskmeter.app.command_lines import shown_command
+from maskmeter.app.command_lines import as_argument, shown_command
 from maskmeter.app.state import BenchState, silent
 from maskmeter.app.tries import TRYING
 from maskmeter.checks import Progress
@@ -106,26 +106,29 @@ class SavingBench(BenchState):
     @property
     def _made(self) -> str:
         """Where the provenance of the present release is, or will be."""
-        return f"{self.saved_pack or _PACK}/internal/provenance.json"
+        return f"{self._pack}/internal/provenance.json"
+
+    @property
+    def _pack(self) -> str:
+        """The folder of the pack of the present release, or its usual name."""
+        return as_argument(self.saved_pack or _PACK)
 
     def python_lines(self) -> str:
         """Return the lines of Python that make and assess the same release, by its saved provenance."""
         task = self._opened.readings.task(self._with_tables(self.plan))
-        out = f"{self.saved_pack or _PACK}-again"
+        out = f"{self._pack}-again"
         return python_lines(task, source=self._source, provenance=self._made, out=out)
 
     def repeat_line(self) -> str:
         """Return the command that makes the same release again, by its saved provenance."""
-        out = f"{self.saved_pack or _PACK}-again"
-        return shown_command(
-            ["maskmeter", "assess", self._source, "--from", self._made, "--out", out]
-        )
+        out, source = f"{self._pack}-again", as_argument(self._source)
+        return shown_command(["maskmeter", "assess", source, "--from", self._made, "--out", out])
 
     def command_line(self) -> str:
         """Return the command that assesses the file by the saved plan, with a draw of its own."""
-        plan = self._plans.get(self.moment, _PLAN)
-        out = f"{self.saved_pack or _PACK}-anew"
-        return shown_command(["maskmeter", "assess", self._source, "--plan", plan, "--out", out])
+        plan = as_argument(self._plans.get(self.moment, _PLAN))
+        out, source = f"{self._pack}-anew", as_argument(self._source)
+        return shown_command(["maskmeter", "assess", source, "--plan", plan, "--out", out])
 
     def save_pack(self, folder: str, progress: Progress | None = None) -> Pack:
         """Write the evidence pack of the saved plan to a new or empty folder below the start directory."""
@@ -136,6 +139,8 @@ class SavingBench(BenchState):
         settings = replace(settings_of(plan.report), invented=held.file.example)
         task, found = held.readings.assessment(plan, told)
         told(STEPS[4], 4, len(STEPS))
+        if self.folder.writable(folder) != out:  # it was moved meanwhile
+            raise FileError(f"The way to {folder!r} was changed meanwhile: save the pack again.")
         pack = write_pack(found, out, settings, plan=written_out(task))
         self._packs[saving] = self.folder.name(out)
         self._changed()

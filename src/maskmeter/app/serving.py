@@ -6,15 +6,13 @@ and waits at the socket, which listens already.
 
 from __future__ import annotations
 
-import signal
 import socket
 import warnings
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from threading import Event, Timer, current_thread, main_thread
+from threading import Event, Timer
 from typing import TYPE_CHECKING, Any
 
 from maskmeter.app.guard import Guard, new_token
@@ -134,22 +132,7 @@ def serve(
             opening.daemon = True
             opening.start()
 
-    with _ended_with_its_terminal(page):
-        page.run(told)
-
-
-@contextmanager
-def _ended_with_its_terminal(page: PageServer) -> Iterator[None]:
-    """End the page in good order when its terminal is closed: temporary files are removed."""
-    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
-    if hang_up is None or current_thread() is not main_thread():
-        yield
-        return
-    before = signal.signal(hang_up, lambda *_: page.stop())
-    try:
-        yield
-    finally:
-        signal.signal(hang_up, before)
+    page.run(told)
 
 
 def _open(bench: Workbench, file: Path, work: Work) -> str:

@@ -87,7 +87,7 @@ class BenchState:
         """Make another plan the present one, and return it; plans that were undone are forgotten."""
         with self._lock:
             plan = change if isinstance(change, Plan) else change(self.plan)
-            return self._at(self._history.then(self._checked(plan)))
+            return self._at(self._history.then(self._checked(_sound(plan))))
 
     @property
     def changed_on_disk(self) -> bool:
@@ -284,7 +284,7 @@ class BenchState:
     # -- private -------------------------------------------------------------------------------
 
     def _take(self, opened: Opened, path: Path, state: FileState) -> OpenedFile:
-        readings = Readings(path, seed=self._seed, records=opened.file.records)
+        readings = Readings(path, seed=self._seed, records=opened.file.records, check=self._checked)
         with self._lock:
             before, history = self._open, History((opened.plan,))
             self._opens += 1
@@ -377,3 +377,12 @@ def _alike(plan: Plan, other: Plan) -> bool:
     """Return True when two plans read a text file in the same way."""
     ways = ((one.encoding, one.delimiter, one.decimal) for one in (plan.data, other.data))
     return next(ways) == next(ways)
+
+
+def _sound(plan: Plan) -> Plan:
+    """Return a plan that can be written and read again; controls may be given anything."""
+    try:
+        msgspec.json.decode(msgspec.json.encode(plan), type=Plan)
+    except (msgspec.MsgspecError, UnicodeError, TypeError):
+        raise InputError("This is nothing that a plan can say.") from None
+    return plan

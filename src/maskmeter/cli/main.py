@@ -92,15 +92,22 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 @contextmanager
 def _ended_like_interrupted() -> Iterator[None]:
-    """Let a request to end be one to interrupt: what is unfinished is then removed."""
+    """Let a request to end be one to interrupt: what is unfinished is then removed.
+
+    So does a terminal that is closed, unless the command was told to go on, as nohup does.
+    """
+    named = [getattr(signal, one, None) for one in ("SIGTERM", "SIGHUP")]  # Windows lacks one
+    before = {one: signal.getsignal(one) for one in named if one is not None}
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        before = {}
+    for one, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(one, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _run(args: Sequence[str] | None) -> int:
