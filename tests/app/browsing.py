@@ -123,6 +123,18 @@ class Visit:
         self.page.mouse.click(*spot)
         self.settle()
 
+    def drag(self, place, *heights):
+        """Drag in a chart from one height of its plot to others, as shares of it from the top."""
+        ground = self.page.locator(f"#{place} .mark-group .background").first.bounding_box()
+        across, mouse = ground["x"] + ground["width"] / 2, self.page.mouse
+        for number, height in enumerate(heights):
+            mouse.move(across, ground["y"] + height * ground["height"])
+            if number == 0:
+                mouse.down()
+            self.page.wait_for_timeout(100)
+        mouse.up()
+        self.settle()
+
     def rest(self, slider):
         """Let go of a slider, and wait until it has left its point."""
         control = self.page.locator(f'[data-do="{slider}"]:visible').first

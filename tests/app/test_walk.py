@@ -63,6 +63,12 @@ def protect(reader, walk):
     reader.click_point("swap lad 20%")
 
 
+def coupled(reader):
+    """Return the threshold, the records above it and the matches among them."""
+    fields = (f'#risk [data-do="{one}"]' for one in ("threshold", "records", "matches"))
+    return [float(reader.page.locator(one).input_value()) for one in fields]
+
+
 def walked(folder, found):
     """Return what a reader sees who goes the whole way."""
     walk = Walk(folder)
@@ -75,6 +81,9 @@ def walked(folder, found):
         walk.seen["above"] = reader.page.locator('[data-do="records"]').input_value()
         reader.answer("threshold", 40, place="risk_coupled")
         reader.rest("threshold")
+        walk.seen["dragged"] = [coupled(reader)]
+        reader.drag("risk_curve", 0.5, 0.8, 0.95)
+        walk.seen["dragged"].append(coupled(reader))
         walk.seen["columns"] = (look_at(reader, walk, "keys"), reader.rows("#key_columns"))[1]
         walk.seen["counts"] = reader.facts("#key_counts")
         walk.seen["bad"] = reader.page.evaluate("window.bad ?? null")
@@ -169,6 +178,15 @@ def test_the_risk_on_the_page_is_that_of_the_command(walk):
     for one in scenario["without_one_key"]:
         fall = percent(1 - one["total"] / risk["total"])
         assert rows[one["key"]] == [f"{one['uniques']:,}", say.matches(one["total"]), fall]
+
+
+def test_the_threshold_is_dragged_in_the_curve(walk):
+    before, after = walk.seen["dragged"]
+
+    assert before[0] == 40
+    assert after[0] < 6  # a twentieth of the plot above its foot
+    assert after[1] > before[1]
+    assert after[2] > before[2]
 
 
 def timeless(path):

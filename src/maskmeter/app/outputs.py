@@ -47,9 +47,13 @@ class render_chart(Renderer[Any]):  # noqa: N801
         return spec
 
 
-def chart_place(name: str, *, click: str = "") -> Tag:
-    """Return the place of a chart; a click on a point of it asks for the action `click`."""
-    return tags.div(id=name, class_="chart-place", data_click=click or None)
+def chart_place(name: str, *, click: str = "", drag: str = "") -> Tag:
+    """Return the place of a chart.
+
+    A click on a point of it asks for the action `click`; whoever drags in it moves the slider of
+    the action `drag`, whose range is that of the vertical axis.
+    """
+    return tags.div(id=name, class_="chart-place", data_click=click or None, data_drag=drag or None)
 
 
 class _Fault(str):

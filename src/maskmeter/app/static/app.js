@@ -208,10 +208,40 @@
     state.busy = false;
   }
 
+  // A chart whose vertical axis is what a slider sets: it is moved by dragging in the chart as well.
+  // Fingers scroll the page, and have the slider.
+  const dragged = (place) => {
+    const control = () => document.querySelector(`input[type="range"][data-do="${place.dataset.drag}"]`);
+    let held = false;
+    const move = (event) => {
+      const {view} = drawing.get(place).view ?? {}, slider = control();
+      if (!held || !view || !slider) return;
+      const svg = place.querySelector("svg"), box = svg.getBoundingClientRect();
+      const down = (event.clientY - box.top) * svg.height.baseVal.value / box.height - view.origin()[1];
+      slider.value = view.scale("y").invert(down) * slider.max;
+      slider.dispatchEvent(new Event("input", {bubbles: true}));
+    };
+    place.addEventListener("pointerdown", (event) => {
+      if (event.pointerType === "touch" || event.button || !event.target.closest("svg")) return;
+      event.preventDefault();
+      held = true;
+      place.setPointerCapture(event.pointerId);
+      move(event);
+    });
+    place.addEventListener("pointermove", move);
+    for (const end of ["pointerup", "pointercancel"]) {
+      place.addEventListener(end, () => {
+        if (held) control()?.dispatchEvent(new Event("change", {bubbles: true}));
+        held = false;
+      });
+    }
+  };
+
   class Charts extends Shiny.OutputBinding {
     find(scope) { return $(scope).find(".chart-place"); }
     renderValue(place, spec) {
       const state = drawing.get(place) ?? {};
+      if (place.dataset.drag && !drawing.has(place)) dragged(place);
       drawing.set(place, state);
       if (!spec || spec.fault) {
         state.last = state.next = null;

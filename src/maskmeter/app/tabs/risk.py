@@ -33,7 +33,7 @@ def panel() -> TagList:
         ui.output_ui("risk_top"),
         ui.output_ui("risk_target"),
         tags.div(
-            tags.div(chart_place("risk_curve")),
+            tags.div(chart_place("risk_curve", drag="threshold")),
             tags.div(ui.output_ui("risk_handle"), ui.output_ui("risk_coupled")),
             class_="beside",
         ),
@@ -133,7 +133,8 @@ def _show_curve(desk: Desk) -> None:
             return None
         value = round(100 * desk.draft.threshold, 1)
         return TagList(
-            slider("Threshold of risk", "threshold", value, low=0, high=100, step=0.5, unit="%")
+            slider("Threshold of risk", "threshold", value, low=0, high=100, step=0.5, unit="%"),
+            tags.p("Move it here, or drag its line in the curve.", class_="under"),
         )
 
     @render_part
