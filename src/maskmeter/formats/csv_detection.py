@@ -18,6 +18,7 @@ from maskmeter.formats.numbers import number_in
 
 _SHORT = 2  # characters: q1 may be the name of a column of a1, a2
 FIRST_ROWS = 1000  # that are looked at for the delimiter and for names
+_YEAR = re.compile(r"(19|20)\d\d")
 _VALUE = re.compile(  # dates, times, numbers with a sign, addresses
     r"^\s*\d{1,4}[-./:]\d{1,2}([-./:T ]\d|$)|^\W*\d[\d ]*\W*$|\S@\S+\.\S"
 )
@@ -121,26 +122,51 @@ def looks_like_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bo
     """Return True unless the first row may be a record.
 
     Names are no numbers, dates or addresses, are not seen below, and are no codes in the pattern of
-    those below. Only the first may be empty: some programs leave row numbers without a name.
+    those below. Only the first may be empty: some programs leave row numbers without a name. Some
+    may be the years of a panel.
 
     >>> looks_like_names(["sex", "age"], [["f", "30"]]), looks_like_names(["f", "30"], [["f", "31"]])
     (True, False)
     >>> looks_like_names(["AB-12", "north"], [["CD-34", "south"], ["EF-56", "west"]])
     False
+    >>> looks_like_names(["id", "2019", "2020"], [["a", "3", "4"], ["b", "5", "1"]])
+    True
     """
     first, *others = (name.strip() for name in header)
     if not all(others) or not (first or others):
-        return False
-    if any(number_in(name) is not None or _VALUE.search(name) for name in header):
         return False
     columns: list[set[str]] = [set() for _ in header]
     for row in rows:
         for seen, value in zip(columns, row, strict=False):
             seen.add(value.strip())
+    years = _years(header, columns)
+    for name in header:
+        if name not in years and (number_in(name) is not None or _VALUE.search(name)):
+            return False
     return not any(
         name.strip() and (name.strip() in seen or _like_codes(name.strip(), seen))
         for name, seen in zip(header, columns, strict=True)
     )
+
+
+def _years(header: Sequence[str], columns: Sequence[set[str]]) -> set[str]:
+    """Return the names that are years, one after the other, with no year below any of them.
+
+    One alone may be the value of a record.
+
+    >>> sorted(_years(["id", "2019", "2020"], [{"a"}, {"3"}, {"4"}]))
+    ['2019', '2020']
+    >>> _years(["f", "2019"], [{"m"}, {"3"}]), _years(["2019", "2020"], [{"2018"}, {"4"}])
+    (set(), set())
+    """
+    found = [
+        int(name)
+        for name, seen in zip(header, columns, strict=True)
+        if _YEAR.fullmatch(name) and not any(map(_YEAR.fullmatch, seen))
+    ]
+    several = 1 < len(found) < len(header)
+    consecutive = sorted(found) == list(range(min(found, default=0), max(found, default=0) + 1))
+    return set(map(str, found)) if several and consecutive else set()
 
 
 def _like_codes(name: str, seen: set[str]) -> bool:

@@ -18,6 +18,8 @@ from maskmeter.plan.key_choice import Proposal, columns_of
 from maskmeter.plan.missing_codes import suggested_lines
 from maskmeter.plan.starter_text import USUAL_FRACTION, FirstStep, StarterPlan, starter_text
 
+_WORKBOOKS = (".xlsx",)
+
 
 def write_starter(
     source: Path,
@@ -89,10 +91,13 @@ def _of_texts_alone(frame: pl.DataFrame, found: Proposal) -> bool:
 
 
 def _first_row_refused(name: str) -> FileError:
+    sheet = ""
+    if Path(name).suffix.lower() in _WORKBOOKS:
+        sheet = " Of a workbook the first sheet that is not hidden is read: put the records there."
     return FileError(
         f"Cannot start a plan from {name!r}: its first row looks like a record and not like names of"
         " columns. It holds numbers, dates or gaps, or values like those in the rows below. Add a"
-        " first row with a name for every column."
+        f" first row with a name for every column.{sheet}"
     )
 
 
