@@ -163,8 +163,9 @@ def _missing_code(key: Key) -> int:
     code = key.position(None)
     if code < 0:
         raise CategoryError(
-            f"Some records have no value for {key.name!r}, and the given categories do not include"
-            ' missing. Count the population with missing="category" too.'
+            f"Some records have no value for {key.name!r}, and nobody in the population lacks one:"
+            " leave that key out, or fill its gaps. If the population has gaps too, count it with"
+            ' missing="category".'
         )
     return code
 

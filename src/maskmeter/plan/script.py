@@ -65,7 +65,11 @@ def _population(task: Task) -> list[str]:
         return []
     given = [str(task.file.folder / data.population)]
     options = {"keys": list(task.sample.space.names), **_ways(data, text=False)}
-    return [_call("population = mm.count", given, options)]
+    lines = [_call("population = mm.count", given, options)]
+    if task.households is not None:
+        options["household"] = data.household
+        lines.append(_call("households = mm.count_households", given, options))
+    return lines
 
 
 def _reading(task: Task) -> dict[str, Any]:
@@ -104,6 +108,7 @@ def _assessed(task: Task, household: str | None) -> dict[str, Any]:
     given |= {} if plan.loss.measure == "worst" else {"measure": plan.loss.measure}
     given |= {} if plan.target is None else {"target": _Written(_target(plan.target))}
     given |= {} if household is None else {"household": household}
+    given |= {} if task.households is None else {"households": _Written("households")}
     given |= {} if plan.data.model == DEFAULT_MODEL else {"model": plan.data.model}
     given |= {name: value for name, value in _check(task) if value}
     return given
