@@ -372,6 +372,46 @@ def test_households_are_numbered_by_a_column_of_the_file(folder):
         talk.until(lambda _: "household" not in talk.words("risk_top"))
 
 
+def test_codes_for_missing_are_pointed_out_and_counted_as_missing(folder):
+    people = pl.read_csv(folder / "survey.csv").with_columns(
+        marital=pl.when(pl.col("pid") % 50 == 0).then(99).otherwise(pl.col("pid") % 4)
+    )
+    people.write_csv(folder / "coded.csv")
+    with opened(folder, "coded.csv") as talk:
+        talk.wait("about", "keys")
+        talk.tab("keys")
+        talk.do("key", {"name": "marital", "on": True})
+        assert "99 (far from the other numbers)" in talk.wait("key_warnings", "codes for missing")
+        talk.do("missing-codes", "marital")
+        talk.until(lambda _: "codes for missing" not in talk.words("key_warnings"))
+        talk.wait("key_counts", "Unique records")
+        sampled(talk)
+        talk.tab("decide")
+        talk.wait("decide_copy", "[data.missing_codes] marital = [99]")
+
+
+def test_records_with_the_same_risk_count_together_and_the_page_says_so(talk):
+    talk.do("population", "inside/census.parquet")  # many are alone in it
+    talk.tab("risk")
+    talk.wait("risk_coupled", "of")
+    talk.do("records", "1")
+    talk.wait("status", "Records with the same risk count together: no more than 0 fit in 1.")
+
+
+def test_a_file_that_no_model_fits_has_no_map_and_no_figures(folder):
+    people = pl.read_csv(folder / "survey.csv").drop("pid").head(1000)
+    people.sample(4000, with_replacement=True, seed=1).write_csv(folder / "copies.csv")
+    with opened(folder, "copies.csv") as talk:
+        talk.wait("about", "6 keys")
+        sampled(talk, "10")
+        talk.tab("risk")
+        talk.wait("risk_top", "not assessable")
+        talk.tab("protect")
+        talk.wait("protect_note", "so there is no map")
+        talk.wait("protect_now", "not assessable")
+        assert talk.words("protect_points") == ""
+
+
 def test_a_sample_is_looked_at_also_before_a_key_is_ticked(talk):
     for key in ("lad", "sex", "age", "ethnicity", "marital", "activity"):
         talk.do("untick", key)

@@ -9,6 +9,7 @@ import time
 from contextlib import chdir
 
 import msgspec
+import polars as pl
 import pytest
 
 import maskmeter as mm
@@ -155,7 +156,7 @@ def test_where_nothing_meets_the_target_the_plan_keeps_its_release(root):
 
     assert not found.met
     assert (bench.plan.step, bench.chosen) == (steps, "mine")
-    assert found.summary.endswith("Nothing is chosen.")
+    assert found.summary.endswith("Nothing is chosen: the plan keeps mine.")
     assert found.label in {one.label for one in bench.tried}
 
 
@@ -201,6 +202,35 @@ def test_keys_that_tell_apart_and_their_warnings(root):
     assert expected.total == pytest.approx(bench.risk_now().worst.risks.exact_match.total)
 
 
+def run_lines(bench, folder):
+    """Return the assessment that the lines of Python make of the release of a plan."""
+    path = bench.folder.root / "survey.csv"
+    lines = bench.python_lines().replace("'survey.csv'", repr(str(path)))
+    (folder / "evidence" / "internal").mkdir(parents=True)
+    kept = folder / "evidence" / "internal" / "provenance.json"
+    kept.write_text(json.dumps({"seed": str(SEED)}), encoding="utf-8")
+    made = {}
+    with chdir(folder), without_warnings():
+        exec(lines.replace("mm.report", "print"), made)  # noqa: S102 - the lines under test
+    return made["found"]
+
+
+def test_the_python_lines_measure_the_same_households(tmp_path):
+    town = mm.synthetic_census(size=6_000).with_row_index("home")
+    town = town.with_columns(home=pl.col("home") // 3)
+    town.write_csv(tmp_path / "town.csv")
+    town.filter(pl.col("home") % 10 == 0).write_csv(tmp_path / "survey.csv")
+    bench = Workbench(tmp_path, seed=SEED)
+    bench.open("survey.csv")
+    bench.apply(lambda plan: changes.with_keys(plan, KEYS, bench.file))
+    bench.apply(lambda plan: changes.with_population(plan, "town.csv"))
+    bench.apply(lambda plan: changes.with_household(plan, "home"))
+    total = bench.risk_now().worst.households.total
+
+    assert total is not None  # exact: the households of the population are known
+    assert f"match about {total:,.0f} of" in run_lines(bench, tmp_path / "again").summary()
+
+
 @pytest.mark.parametrize("setting", [
     Setting("swap", ("lad",), rate=0.1, aimed_at="ethnicity", within=("sex",)),
     Setting("pram", ("lad",), rate=0.2),
@@ -211,14 +241,7 @@ def test_the_python_lines_make_the_same_release(root, tmp_path, setting):
     bench = opened(root)
     bench.try_setting(setting, label="one")
     bench.choose("one")
-    lines = bench.python_lines().replace("'survey.csv'", repr(str(root / "survey.csv")))
-    (tmp_path / "evidence" / "internal").mkdir(parents=True)
-    kept = tmp_path / "evidence" / "internal" / "provenance.json"
-    kept.write_text(json.dumps({"seed": str(SEED)}), encoding="utf-8")
-    made = {}
-    with chdir(tmp_path), without_warnings():
-        exec(lines.replace("mm.report", "print"), made)  # noqa: S102 - the lines under test
-    made = made["found"].by_record()
+    made = run_lines(bench, tmp_path).by_record()
     share = 1 - setting.rate if setting.method == "subsample" else 1
     assert abs(len(made) / bench.file.records - share) < 0.05
     risk = bench.assess().figures.worst.risks.informed.total

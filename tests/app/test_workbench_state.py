@@ -12,7 +12,6 @@ from command import run_python
 from maskmeter.app import changes
 from maskmeter.app.history import History
 from maskmeter.app.settings import Setting
-from maskmeter.app.state import OF_THE_PLAN
 from maskmeter.app.tries import AS_IT_IS, MOST, Attempt, Tries
 from maskmeter.app.workbench import Workbench
 from maskmeter.errors import FileError, MaskmeterError
@@ -69,9 +68,9 @@ def test_a_saved_plan_has_the_map_as_candidates_and_is_opened_again(root):
     other.open_plan("plans/mine.toml")
     assert other.saved_plan() == bench.saved_plan()
     again = other.map()
-    assert {one.label for one in again.points} == {UNCHANGED, "other", OF_THE_PLAN}
+    assert {one.label for one in again.points} == {UNCHANGED, "other", "redraw lad < 50"}
     assert again["other"] == bench.map()["other"]
-    points = again[OF_THE_PLAN], bench.map()["rare"]
+    points = again["redraw lad < 50"], bench.map()["rare"]
     assert points[0].loss == points[1].loss
     assert points[0].informed == points[1].informed
 
@@ -88,7 +87,7 @@ def test_a_plan_may_be_opened_before_its_file(root):
 
     assert bench.plan.step == first.plan.step
     assert (bench.keys, bench.pending) == (KEYS, 0)
-    assert bench.map()[OF_THE_PLAN].loss == first.map()["one"].loss
+    assert bench.map()["swap lad 10%"].loss == first.map()["one"].loss
 
 
 def test_applying_the_same_plan_again_adds_nothing_to_undo(root):
@@ -292,7 +291,7 @@ def test_a_candidate_of_a_column_that_is_no_key_is_saved_again(root):
 
 def test_a_map_that_is_full_takes_what_a_plan_brings_and_what_it_has_already():
     listed = [Candidate(f"given {number}", []) for number in range(MOST + 5)]
-    full = Tries().with_points(Plan(candidate=listed), OF_THE_PLAN).with_attempt(AS_IT_IS)
+    full = Tries().with_points(Plan(candidate=listed)).with_attempt(AS_IT_IS)
     own = Tries({f"own {number}": Attempt(f"own {number}", ()) for number in range(MOST)})
 
     assert len(full.attempts) == MOST + 6

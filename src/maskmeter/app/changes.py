@@ -52,6 +52,11 @@ def with_keys(plan: Plan, keys: Sequence[str], file: OpenedFile) -> Plan:
     return _with_data(plan, keys=listed, **settings)
 
 
+def with_missing_codes(plan: Plan, column: str, codes: Sequence[str | int]) -> Plan:
+    """Return a plan in which some values of a key count as missing."""
+    return _with_data(plan, missing_codes={**plan.data.missing_codes, column: list(codes)})
+
+
 def with_bands(plan: Plan, column: str, bounds: Sequence[float]) -> Plan:
     """Return a plan that puts a key of numbers into bands; no bounds take the bands away."""
     bands = {name: held for name, held in plan.data.bands.items() if name != column}

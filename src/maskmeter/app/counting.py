@@ -23,6 +23,7 @@ from maskmeter.formats.csv_dialect import Dialect
 from maskmeter.formats.numbers import numbers_in
 from maskmeter.plan import Plan
 from maskmeter.plan.key_choice import tells
+from maskmeter.plan.missing_codes import Suggestion, suggestion
 from maskmeter.plan.number_bands import number_bands
 from maskmeter.plan.schema import Data
 from maskmeter.plurals import counted, plural
@@ -43,6 +44,7 @@ class EncodedColumns:
         self._source: tuple[Dialect, Source] | None = None
         self._state = file_state(path)
         self._told: dict[tuple[str, str, str, str], float] = {}
+        self._suggested: dict[tuple[str, str], Suggestion | None] = {}
         self._lock = RLock()
 
     def sample(self, keys: Sequence[str], data: Data) -> Microdata:
@@ -63,6 +65,7 @@ class EncodedColumns:
             self._state, self._source = state, None
             self._held.clear()
             self._told.clear()
+            self._suggested.clear()
 
     def _encode(self, names: list[str], data: Data) -> None:
         own = {
@@ -101,6 +104,16 @@ class EncodedColumns:
             frame = pl.DataFrame({"a": both.codes[:, 0], "b": both.codes[:, 1]})
             self._told[asked] = tells(frame, "a", "b")
         return self._told[asked] >= _CLOSE
+
+    def codes(self, column: str, data: Data) -> Suggestion | None:
+        """Return values of a column that may be codes for missing; None if none seem so."""
+        asked = (column, str((data.encoding, data.delimiter)))
+        with self._lock:
+            self._forget_another_state()
+            if asked not in self._suggested:
+                values = self._as(data).columns([column]).to_polars()[column]
+                self._suggested[asked] = suggestion(values, self.labels(column, data))
+            return self._suggested[asked]
 
     def bands(self, column: str, data: Data) -> tuple[float, ...]:
         """Return bounds of bands for a column of numbers; none where it holds something else."""
@@ -164,10 +177,25 @@ def _alone(one: FileColumn, columns: EncodedColumns, data: Data) -> Iterator[Key
         mend = "put it into bands" if bands else "recode it, or leave it out"
         text = f"{one.title} has {one.categories:,} categories: nearly every record may be unique;"
         yield KeyWarning("many", one.name, f"{text} {mend}.", bands=bands)
+    coded = None if one.name in data.missing_codes else _coded(one, columns, data)
+    if coded is not None:
+        listed, have = ", ".join(map(str, coded.codes)), plural(coded.records, "has", "have")
+        text = (
+            f"{one.title} may have codes for missing values: {listed} ({coded.why}), which"
+            f" {counted(coded.records, 'record')} {have}."
+        )
+        yield KeyWarning("codes", one.name, text, codes=coded.codes)
     if one.missing:
         have = plural(one.missing, "has", "have")
         text = f"{counted(one.missing, 'record')} {have} no value of {one.title}: a category of its own."
         yield KeyWarning("missing", one.name, text)
+
+
+def _coded(one: FileColumn, columns: EncodedColumns, data: Data) -> Suggestion | None:
+    try:
+        return columns.codes(one.name, data)
+    except MaskmeterError:  # what has no categories has no codes
+        return None
 
 
 def _among(

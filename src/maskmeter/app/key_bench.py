@@ -71,8 +71,8 @@ class KeyBench(BenchState):
     @property
     def unknown_keys(self) -> tuple[str, ...]:
         """The keys of the plan that the file does not have."""
-        held = self._opened.file
-        return tuple(one for one in self.keys if held.column(one) is None)
+        held = self.file
+        return () if held is None else tuple(one for one in self.keys if held.column(one) is None)
 
     def bands_for(self, column: str) -> tuple[float, ...]:
         """Return lower bounds of bands for a column of numbers; none where it holds no numbers."""

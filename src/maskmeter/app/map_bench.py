@@ -191,7 +191,9 @@ class MapBench(BenchState):
                 best = tried.get(own)
             if best is None:
                 near = () if own == UNCHANGED else self._steps_of(own)
-                words = f"{found.summary()} Nothing is chosen."
+                kept = self.label_of(begun.step)
+                stays = f": the plan keeps {kept}" if begun.step and kept else ""
+                words = f"{found.summary()} Nothing is chosen{stays}."
                 return FoundSteps(own, near, found.tried[found.label], met=False, summary=words)
             self.choose(best.label)
         words = _said(found, best, own=best.label == own)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from maskmeter.evidence.check_figures import CheckFigures
-from maskmeter.evidence.schema import CautionFigures, Figures, ScenarioFigures
+from maskmeter.evidence.schema import Figures, ScenarioFigures
 from maskmeter.perturb.entries import StepEntries
 from maskmeter.risk.curve import RiskCurve
 from maskmeter.riskutility.assessor import Point
 
 EntryKind: TypeAlias = Literal["folder", "data", "plan"]
-WarningKind: TypeAlias = Literal["many", "determines", "kept", "missing", "constant"]
+WarningKind: TypeAlias = Literal["many", "determines", "kept", "missing", "constant", "codes"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ class KeyWarning:
 
     "many": too many categories (`bands` are offered for numbers); "determines": it tells `other`,
     which is ticked too; "kept": it is told by `other`, which is not ticked and stays in the file;
-    "missing": some records have no value; "constant": all have the same.
+    "missing": some records have no value; "constant": all have the same; "codes": some `codes` may
+    stand for missing.
     """
 
     kind: WarningKind
@@ -74,6 +75,7 @@ class KeyWarning:
     text: str
     other: str = ""
     bands: tuple[float, ...] = ()
+    codes: tuple[str | int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,17 +144,12 @@ class RiskNow:
         """Whether the target is met; None without a target."""
         return self.figures.mark
 
-    @property
-    def cautions(self) -> tuple[CautionFigures, ...]:
-        """Why the figures may mislead."""
-        return (*self.figures.cautions, *self.worst.cautions)
-
 
 @dataclass(frozen=True)
 class Tried:
     """A way to protect the file that was tried: its steps, and its place on the map.
 
-    `verdict` is that of the target, None without one; `meets` says that it is met by a release that
+    Its figures of risk mean nothing unless it is `assessable`. `verdict` is that of the target, None without one; `meets` says that it is met by a release that
     analysts can use. The point is that of the release; the spread of `refined` ones is that of
     several draws.
     """
@@ -163,6 +160,7 @@ class Tried:
     verdict: str | None
     meets: bool
     refined: bool
+    assessable: bool
     cautions: tuple[str, ...] = ()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from maskmeter.app.readings import Readings
@@ -29,11 +31,22 @@ def sampling_now(readings: Readings, plan: Plan, file: OpenedFile) -> SamplingNo
         sample.expected_population if task.population is None else float(task.population.total)
     )
     kind = "weights" if data.weights is not None else "fraction"
+    cautions = (*_no_weights(file, data.weights), *readings.cautions(plan))
     return SamplingNow(
         "population" if data.population is not None else kind,  # type: ignore[arg-type]
         sampling(sampling_figures(sample)),
         len(sample),
         sample.sampled_share,
         population,
-        readings.cautions(plan),
+        cautions,
     )
+
+
+def _no_weights(file: OpenedFile, name: str | None) -> Iterator[str]:
+    """Yield that a column of weights looks like something else."""
+    column = None if name is None else file.column(name)
+    if column is not None and column.role in ("household", "identifier", "personal"):
+        yield (
+            f"{column.title} looks like something else than weights: {column.why}. Weights say how"
+            " many people each record stands for."
+        )

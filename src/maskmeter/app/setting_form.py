@@ -136,7 +136,8 @@ def _joined(
             )
             for name, names in setting.groups.items()
         )
-        name = tags.input(type="text", data_line="join-them", autocomplete="off")
+        line = f"join-them {' '.join(setting.key)}"
+        name = tags.input(type="text", data_line=line, autocomplete="off")
         parts.append(
             tags.details(
                 tags.summary(
@@ -145,7 +146,7 @@ def _joined(
                 tags.ul(*made),
                 tags.div(*boxes, class_="ticks"),
                 tags.label(tags.span("Name of the new category"), name, class_="field"),
-                button("Join the ticked ones", "join-them", data_from="join-them"),
+                button("Join the ticked ones", "join-them", data_from=line),
                 {"open": "open"} if setting.groups or joined or not numeric else {},
             )
         )

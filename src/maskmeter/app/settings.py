@@ -101,6 +101,15 @@ def describe(setting: Setting) -> str:
     return f"{first}{words}{aimed}{within}{carry}"
 
 
+def named(steps: Iterable[StepEntries]) -> str:
+    """Return the steps of a plan in a few words.
+
+    >>> named([SwapEntries("lad", 0.2), SubsampleEntries(0.5)])
+    'swap lad 20%, then subsample keep 50%'
+    """
+    return ", then ".join(map(_named, steps))
+
+
 def _named(step: StepEntries) -> str:
     """Return a step of a plan in a few words."""
     rates = {"rate": "", "stay": "stay ", "rarer_than": "< ", "fraction": "keep "}

@@ -141,7 +141,7 @@ class BenchState:
         plan = with_paths(read, lambda name: str(where.parent / name))
         with self._lock:
             self.apply(plan)
-            self._tries = self._tries.with_points(self.plan, OF_THE_PLAN)
+            self._tries = self._tries.with_points(self.plan)
             self._changed()
             return self.plan
 
@@ -299,7 +299,7 @@ class BenchState:
                 problems=Recent(16),
             )
             if before is None:  # a plan may be opened first
-                self._tries = Tries().with_points(self.plan, OF_THE_PLAN)
+                self._tries = Tries().with_points(self.plan)
                 self._at(history if self.plan == Plan() else history.then(self.plan))
             elif before.path == path and before.state != state and _alike(self.plan, opened.plan):
                 self._changed()  # it was written anew: the work goes on
@@ -313,8 +313,8 @@ class BenchState:
         before = self.plan.candidate
         plan = self._at(history)
         if plan.candidate != before:
-            self._tries = self._tries.with_points(plan, OF_THE_PLAN)
-        self._tries = self._tries.with_own(plan, OF_THE_PLAN)
+            self._tries = self._tries.with_points(plan)
+        self._tries = self._tries.with_own(plan)
         self._changed()
         return plan
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from maskmeter.app.results import Tried
+from maskmeter.app.settings import named
 from maskmeter.checks import Progress
 from maskmeter.errors import InputError
 from maskmeter.perturb.entries import StepEntries
@@ -73,23 +74,23 @@ class Tries:
         one = self.attempts.get(label)
         return self if one is None else self.without(label).with_attempt(replace(one, label=to))
 
-    def with_points(self, plan: Plan, own: str) -> Tries:
-        """Return them with the candidates of a plan, and its steps under a label of their own.
+    def with_points(self, plan: Plan) -> Tries:
+        """Return them with the candidates of a plan, and its steps under a label that names them.
 
         They take the place of those that another plan brought, and not of those that were tried.
         """
         found = self
         for one in plan.candidate:
             found = found._brought(one.label, tuple(one.step))
-        brought = {one.label for one in plan.candidate}
-        free = found.free_label(own, tuple(plan.step)) if own in brought else own
-        return found.with_own(plan, free)
+        return found.with_own(plan)
 
-    def with_own(self, plan: Plan, own: str) -> Tries:
-        """Return them with the steps of a plan under a label of their own, if they are not there yet."""
+    def with_own(self, plan: Plan) -> Tries:
+        """Return them with the steps of a plan, if they are not there yet."""
         listed = tuple(plan.step)
         there = any(one.steps == listed for name, one in self.attempts.items() if name != TRYING)
-        return self if there or not listed else self._brought(own, listed)
+        if there or not listed:
+            return self
+        return self._brought(self.free_label(named(listed), listed), listed)
 
     def _brought(self, label: str, steps: tuple[StepEntries, ...]) -> Tries:
         """Return them with a point that a plan file brought."""
@@ -201,6 +202,7 @@ class Measured:
             verdict=None if decided is None else decided.verdict,
             meets=decided is not None and decided.met and first.useful,
             refined=one.refined,
+            assessable=first.assessable,
             cautions=tuple(str(caution) for caution in release_cautions(one.label, one.draws)),
         )
 

@@ -81,7 +81,8 @@ def marked(figures: Figures) -> tuple[str, str]:
     if figures.mark is None:
         return "", ""
     if figures.check is not None and not figures.check.passed:
-        return "Not met: the file gives itself away", _TONES["not met"]
+        outcome = "Not ready" if figures.target is None else "Not met"
+        return f"{outcome}: the file gives itself away", _TONES["not met"]
     words = f"Target {figures.mark}" if figures.assessable else figures.mark.capitalize()
     return words, _TONES[figures.mark]
 

@@ -46,6 +46,10 @@
     if (copied) navigator.clipboard.writeText(document.querySelector(`[data-text="${copied.dataset.copy}"]`).textContent)
       .then(() => { copied.textContent = "Copied"; }, () => { copied.textContent = "Select it and copy"; });
   });
+  document.addEventListener("keydown", (event) => { // Enter in a line does what its button does
+    const line = event.key === "Enter" && event.target.dataset?.line;
+    if (line) document.querySelector(`button[data-from="${CSS.escape(line)}"]`)?.click();
+  });
   document.addEventListener("input", (event) => {
     const control = event.target;
     if (control.type !== "range") return;

@@ -12,7 +12,7 @@ from maskmeter.app.blocks import shown
 from maskmeter.app.controls import button, missing, onward
 from maskmeter.app.desk import Desk
 from maskmeter.app.outputs import render_part
-from maskmeter.app.tabs.tab import Tab, headline, idle, lacking
+from maskmeter.app.tabs.tab import Tab, cautions, headline, idle, lacking
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench, accepts
 from maskmeter.errors import InputError
@@ -65,7 +65,10 @@ def connect(desk: Desk) -> None:
     @render_part
     def check_risk() -> TagList | None:
         found = desk.assessed()
-        return None if found is None else headline(found.figures, heading="The risk that is left")
+        if found is None:
+            return None
+        top = headline(found.figures, heading="The risk that is left")
+        return TagList(top, cautions(found.figures))
 
     @render_part
     def check_next() -> TagList | None:

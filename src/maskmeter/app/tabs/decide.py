@@ -12,7 +12,7 @@ from maskmeter.app.controls import button, choice, group, missing
 from maskmeter.app.desk import Desk
 from maskmeter.app.outputs import render_part
 from maskmeter.app.results import SideBySide
-from maskmeter.app.tabs.tab import MEASURING, Tab, headline, lacking
+from maskmeter.app.tabs.tab import MEASURING, Tab, cautions, headline, lacking
 from maskmeter.app.tries import TRYING
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
@@ -51,7 +51,7 @@ def _show(desk: Desk) -> None:
             return lacks
         found = desk.assessed()
         if found is not None:
-            return headline(found.figures)
+            return TagList(headline(found.figures), cautions(found.figures))
         if not bench.plan.step:
             return missing(
                 "No release is chosen yet. What is saved now is about the file as it is.",

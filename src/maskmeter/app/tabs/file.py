@@ -20,6 +20,7 @@ from maskmeter.app.work import Work
 from maskmeter.errors import FileError
 from maskmeter.formats.csv_dialect import DELIMITERS, Dialect
 from maskmeter.page import Fact
+from maskmeter.plurals import counted
 
 _NOTHING = (
     "Nothing here can be opened. The page opens text (.csv, .tsv), SPSS, Stata, SAS, Excel, Parquet,"
@@ -87,7 +88,10 @@ def _actions(desk: Desk) -> None:
     def open_plan(path: str) -> str:
         desk.bench.open_plan(path)
         desk.shared.clear(written=desk.draft.written, written_for=desk.draft.written_for)
-        return f"Opened the plan {path}."
+        words, unknown = f"Opened the plan {path}.", len(desk.bench.unknown_keys)
+        if unknown:
+            words += f" It has {counted(unknown, 'key')} that this file does not have: see Keys."
+        return words
 
     def look_inside(path: str) -> None:
         desk.bench.files(path)  # it refuses what is no folder here

@@ -82,7 +82,7 @@ def connect(desk: Desk) -> None:
         return _columns(bench.file, bench.plan)
 
     _actions(desk)
-    _band_actions(desk)
+    _value_actions(desk)
 
 
 def begin(desk: Desk) -> None:
@@ -134,8 +134,8 @@ def _actions(desk: Desk) -> None:
         desk.on(action, partial(_applied, bench, change))
 
 
-def _band_actions(desk: Desk) -> None:
-    """Say what the controls of bands do."""
+def _value_actions(desk: Desk) -> None:
+    """Say what the controls of bands, and of codes for missing values, do."""
     bench = desk.bench
 
     def banded(name: str) -> None:
@@ -150,6 +150,13 @@ def _band_actions(desk: Desk) -> None:
         bench.key_counts([name], change(bench.plan))  # it refuses bands that do not fit the column
         bench.apply(change)
 
+    def missing_codes(name: str) -> None:
+        found = bench.keys_now.warnings or ()
+        codes = next((one.codes for one in found if one.codes and one.column == name), ())
+        if codes:
+            bench.apply(partial(changes.with_missing_codes, column=name, codes=codes))
+
+    desk.on("missing-codes", missing_codes)
     desk.on("bands", banded)
     desk.on("set-bands", set_bands)
 
@@ -206,6 +213,8 @@ def _warning(one: KeyWarning) -> Tag:
     if one.bands:
         parts.append(button("Use bands", "bands", one.column, kind="quiet"))
         parts.append(button("They are codes", "codes", one.column, kind="quiet"))
+    if one.codes:
+        parts.append(button("Count them as missing", "missing-codes", one.column, kind="quiet"))
     if one.kind == "kept":
         words = f"Drop {one.other}"
         parts.append(button(words, "drop", one.other, kind="quiet"))

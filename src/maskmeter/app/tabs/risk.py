@@ -13,7 +13,7 @@ from maskmeter.app.controls import button, given_number, number, onward, slider
 from maskmeter.app.desk import Desk
 from maskmeter.app.outputs import chart_place, render_chart, render_part
 from maskmeter.app.results import RiskNow
-from maskmeter.app.tabs.tab import Tab, headline, lacking
+from maskmeter.app.tabs.tab import Tab, cautions, headline, lacking
 from maskmeter.app.target import connect_target, target_form
 from maskmeter.app.work import Work
 from maskmeter.app.workbench import Workbench
@@ -21,7 +21,7 @@ from maskmeter.evidence.drawings import drivers_chart, path_chart
 from maskmeter.evidence.first_screen import of_the_file
 from maskmeter.evidence.model_figures import ModelFigures
 from maskmeter.evidence.sections import reductions, risk_table, sections
-from maskmeter.page import Table, Text
+from maskmeter.page import Table
 from maskmeter.risk.curve import AtThreshold
 
 WORK = "Measuring the risk"
@@ -61,9 +61,7 @@ def connect(desk: Desk) -> None:
     connect_target(desk)
     desk.on("measure", lambda _: desk.shared.again(WORK, lambda work: _measure(desk.bench, work)))
     desk.on("threshold", lambda value: _couple(desk, lambda at: at.at_threshold(_share(value))))
-    desk.on(
-        "records", lambda value: _couple(desk, lambda at: at.at_records(round(given_number(value))))
-    )
+    desk.on("records", lambda value: _records_above(desk, round(given_number(value))))
     desk.on("matches", lambda value: _couple(desk, lambda at: at.at_matches(given_number(value))))
 
 
@@ -82,6 +80,18 @@ def _couple(desk: Desk, read: Callable[[Any], AtThreshold]) -> None:
     found = desk.bench.risk_ready
     if found is not None:
         desk.shared.change(threshold=read(found.curve).threshold)
+
+
+def _records_above(desk: Desk, asked: int) -> str | None:
+    """Set the threshold by a number of records; say it if some of them have the same risk."""
+    _couple(desk, lambda at: at.at_records(asked))
+    found = desk.bench.risk_ready
+    if found is None:
+        return None
+    above = found.curve.at_threshold(desk.draft.threshold).records
+    if above >= min(asked, len(found.curve)):
+        return None
+    return f"Records with the same risk count together: no more than {above:,} fit in {asked:,}."
 
 
 def _share(value: str | float) -> float:
@@ -171,11 +181,7 @@ def _show_behind(desk: Desk) -> None:
         found = _found(desk)
         if found is None:
             return None
-        said = dict.fromkeys(one.text for one in found.cautions)
-        return TagList(
-            table(risk_table(of_the_file(found.figures))),
-            shown(Text(one, "Caution") for one in said),
-        )
+        return TagList(table(risk_table(of_the_file(found.figures))), cautions(found.figures))
 
     @render_part
     def risk_model() -> TagList | None:

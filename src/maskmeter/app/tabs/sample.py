@@ -72,7 +72,8 @@ def connect(desk: Desk) -> None:
             return lacking(desk)
         found = bench.sampling_ready
         if found is not None:
-            return _now(found)
+            entered = desk.draft.sampled
+            return _now(found, former=bool(entered) and entered != _kind(bench.plan.data))
         again = None if desk.quick.running else button("Look at the sample", "sample")
         return TagList(tags.p("The sample is looked at.", class_="under"), again)
 
@@ -169,7 +170,8 @@ def _household(file: OpenedFile, data: Data) -> Tag:
     return choice("Column of household numbers", "household", columns, chosen=chosen, note=note)
 
 
-def _now(found: SamplingNow) -> TagList:
+def _now(found: SamplingNow, *, former: bool) -> TagList:
+    """Return what the sampling implies; a `former` one holds until another is entered."""
     listed = [Fact("Records", f"{found.records:,}")]
     if found.fraction is not None:
         listed.append(Fact("Share in the file", percent(found.fraction)))
@@ -181,9 +183,12 @@ def _now(found: SamplingNow) -> TagList:
         for one in found.cautions
     ]
     known = found.kind != "unknown"
+    words = f"Sampled with {found.words}." if known else found.words
+    if known and former:
+        words = f"Until you enter it, the plan has the file sampled with {found.words}."
     return TagList(
         tags.p(
-            f"Sampled with {found.words}." if known else found.words,
+            words,
             class_="aside caution" if found.faulty else "under",
         ),
         facts(listed) if known else None,

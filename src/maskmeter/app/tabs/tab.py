@@ -17,6 +17,7 @@ from maskmeter.app.workbench import Workbench
 from maskmeter.evidence.first_screen import top
 from maskmeter.evidence.household_blocks import household_blocks
 from maskmeter.evidence.schema import Figures
+from maskmeter.page import Text
 
 READING, MEASURING = "Reading the file", "Measuring the points"
 _WAYS = {
@@ -69,6 +70,12 @@ def _read(bench: Workbench, work: Work) -> None:
 def headline(figures: Figures, *, heading: str = "") -> TagList:
     """Return what a reader has to know first of an assessment, households included."""
     return TagList(first(top(figures), heading=heading), shown(household_blocks(figures)))
+
+
+def cautions(figures: Figures) -> TagList:
+    """Return why the figures of an assessment may mislead, each reason once."""
+    said = dict.fromkeys(one.text for one in (*figures.cautions, *figures.worst.cautions))
+    return shown(Text(one, "Caution") for one in said)
 
 
 def idle(columns: Sequence[str]) -> Element | None:

@@ -38,6 +38,7 @@ from maskmeter.evidence.drawings import map_drawing, option_frame
 from maskmeter.evidence.schema import MapFigures
 from maskmeter.evidence.wording import Numbers, percent
 from maskmeter.page import Fact
+from maskmeter.plan.schema import TargetPlan
 from maskmeter.plurals import plural
 from maskmeter.riskutility.riskmap import UNCHANGED, map_table
 
@@ -153,7 +154,7 @@ def _show_map(desk: Desk) -> None:
     async def known() -> MapFigures | None:
         """Return the map; that of the same file stays as long as its points have to be measured."""
         bench = desk.seen_late()
-        if not bench.ready:
+        if not bench.ready or _unfit(bench):
             return None
         if not _measured(bench):
             req(drawn[0] is not bench.file or desk.quick.running is None, cancel_output=True)
@@ -185,6 +186,11 @@ def _show_map(desk: Desk) -> None:
     @render_part
     def protect_next() -> TagList | None:
         return TagList(onward("Check the release", "check")) if desk.seen().plan.step else None
+
+
+def _unfit(bench: Workbench) -> bool:
+    """Return True when no model fits the file: then the figures of its releases mean nothing."""
+    return any(one.label == UNCHANGED and not one.assessable for one in bench.tried)
 
 
 def _chosen(desk: Desk) -> str:
@@ -283,18 +289,31 @@ def _map_actions(desk: Desk) -> None:
             chosen = bench.settle(_setting(desk))
             desk.shared.tried(_setting(desk), chosen)
         bench.choose(chosen)
+        _show(desk, chosen)
         return f"The plan now has {chosen}."
 
     def find(_: str) -> None:
         target = bench.plan.target
         if target is None:
             raise InputError("Set a target first.")
-        desk.jobs.start(FIND, lambda work: bench.find(target, work).summary)
+        desk.jobs.start(FIND, lambda work: _find(desk, target, work))
 
     desk.on("choose", choose)
     desk.on("forget", bench.forget)
     desk.on("measure-points", lambda _: _measure(desk))
     desk.on("find", find)
+
+
+def _find(desk: Desk, target: TargetPlan, work: Work) -> str:
+    found = desk.bench.find(target, work)
+    if found.met:
+        _show(desk, found.label)
+    return found.summary
+
+
+def _show(desk: Desk, label: str) -> None:
+    """Show the figures of a point below the controls, until these are used again."""
+    desk.shared.tried(_setting(desk), label)
 
 
 def _note(desk: Desk) -> TagList | None:
@@ -304,6 +323,9 @@ def _note(desk: Desk) -> TagList | None:
         return TagList(tags.p(button("Measure the points", "measure-points", kind="main")))
     if bench.pending:
         return TagList(tags.p("The points of the map are being measured.", class_="under"))
+    if _unfit(bench):
+        words = "The risk is not assessable with these keys, so there is no map. Risk now says why."
+        return TagList(tags.p(words, class_="aside caution"))
     said = (idle(bench.idle_changes), _set_aside(bench.set_aside))
     return TagList(note(), *said) if bench.tried else None
 
@@ -328,9 +350,12 @@ def _figures(one: Tried, *, unique: bool, former: bool) -> Tag:
     informed, exact = (
         percent(share) if unique else "" for share in (point.informed_share, point.share)
     )
+    matches = say.matches(point.informed), say.matches(point.risk)
+    if not one.assessable:
+        matches, informed, exact = ("–", "–"), "not assessable", "not assessable"  # noqa: RUF001
     listed = [
-        Fact("Matches, informed", say.matches(point.informed), informed),
-        Fact("by exact matching", say.matches(point.risk), exact),
+        Fact("Matches, informed", matches[0], informed),
+        Fact("by exact matching", matches[1], exact),
         Fact("Information loss", f"{point.loss:.1f}%", drawn),
         Fact("Records changed", percent(point.changed)),
     ]
