@@ -18,7 +18,7 @@ from maskmeter.risk.target import Target
 SHARE, TOTAL, RECORD = "max_share", "max_total", "max_record"
 KINDS = {
     "": "no target",
-    SHARE: "matches, % of unique records",
+    SHARE: "matches, % of uniques",
     TOTAL: "matches, a number",
     RECORD: "risk of any record, %",
 }

@@ -11,11 +11,11 @@ from typing import Any
 from htmltools import Tag, TagList, tags
 from shiny import reactive, req, ui
 
-from maskmeter.app.blocks import facts
 from maskmeter.app.controls import button, onward
 from maskmeter.app.desk import Desk
 from maskmeter.app.outputs import chart_place, render_chart, render_part
-from maskmeter.app.results import OpenedFile, Tried
+from maskmeter.app.points import figures_of, points_table
+from maskmeter.app.results import OpenedFile
 from maskmeter.app.setting_form import (
     ACTIONS,
     MOVING,
@@ -36,8 +36,6 @@ from maskmeter.app.workbench import Workbench
 from maskmeter.errors import InputError
 from maskmeter.evidence.drawings import map_drawing, option_frame
 from maskmeter.evidence.schema import MapFigures
-from maskmeter.evidence.wording import Numbers, percent
-from maskmeter.page import Fact
 from maskmeter.plan.schema import TargetPlan
 from maskmeter.plurals import plural
 from maskmeter.riskutility.riskmap import UNCHANGED, map_table
@@ -120,7 +118,7 @@ def _show_controls(desk: Desk) -> None:
             return None
         # Where no record of the file as it is is unique, there is nothing to be a share of.
         unique = any(one.point.share > 0 for one in tried)
-        return _figures(found[0], unique=unique, former=former and desk.moving() is not None)
+        return figures_of(found[0], unique=unique, former=former and desk.moving() is not None)
 
     @render_part
     def protect_target() -> TagList | None:
@@ -181,7 +179,7 @@ def _show_map(desk: Desk) -> None:
         listed = map_table(
             option_frame(found), measure=found.measure, intruder=found.intruder, chosen=chosen
         )
-        return _points(listed.caption, listed.head, listed.rows, chosen)
+        return points_table(listed.caption, listed.head, listed.rows, chosen)
 
     @render_part
     def protect_next() -> TagList | None:
@@ -337,85 +335,6 @@ def _set_aside(labels: Sequence[str]) -> Tag | None:
     column = plural(len(labels), "It needs", "They need")
     words = f"Not on the map: {', '.join(labels)}. {column} a column that is not ticked as a key."
     return tags.p(words, class_="under")
-
-
-def _figures(one: Tried, *, unique: bool, former: bool) -> Tag:
-    """Return the figures of the setting that is tried; shares are of the `unique` records, if any.
-
-    `former` ones are of a setting before, while that of the controls is measured.
-    """
-    say, point = Numbers(None), one.point
-    spread = one.refined and point.loss_sd > 0  # a recode is the same in every draw
-    drawn = f"± {point.loss_sd:.1f} over {point.replications} draws" if spread else ""
-    informed, exact = (
-        percent(share) if unique else "" for share in (point.informed_share, point.share)
-    )
-    matches = say.matches(point.informed), say.matches(point.risk)
-    if not one.assessable:
-        matches, informed, exact = ("–", "–"), "not assessable", "not assessable"  # noqa: RUF001
-    listed = [
-        Fact("Matches, informed", matches[0], informed),
-        Fact("by exact matching", matches[1], exact),
-        Fact("Information loss", f"{point.loss:.1f}%", drawn),
-        Fact("Records changed", percent(point.changed)),
-    ]
-    if point.left_out:
-        listed.append(Fact("Records left out", percent(point.left_out)))
-    marked = None
-    if one.verdict is not None:
-        tone = "good" if one.verdict == "met" else "bad"
-        marked = tags.p(f"Target {one.verdict}", class_=f"verdict {tone}")
-    said = (tags.p(words, class_="aside caution") for words in one.cautions)
-    title = one.label.capitalize() if one.label == TRYING else one.label
-    return tags.div(
-        tags.h3("Being measured" if former else title),
-        marked,
-        facts(listed),
-        *said,
-        class_="former" if former else None,
-    )
-
-
-def _points(
-    caption: str, head: tuple[str, ...], rows: tuple[tuple[str, ...], ...], chosen: str
-) -> TagList:
-    """Return the points as a table, each with the buttons that choose it or take it away."""
-    last = len(head) - 1
-    drawn = tags.table(
-        tags.caption(caption),
-        tags.thead(
-            tags.tr(
-                *(
-                    tags.th(name, scope="col", class_=None if place in (0, last) else "figure")
-                    for place, name in enumerate(head)
-                ),
-                tags.th(tags.span("what to do", class_="unseen"), scope="col"),
-            )
-        ),
-        tags.tbody(*(_point(row, chosen) for row in rows)),
-    )
-    return TagList(tags.div(drawn, class_="wide", tabindex="0", role="group", aria_label=caption))
-
-
-def _point(row: tuple[str, ...], chosen: str) -> Tag:
-    label = row[0]
-    figures = (tags.td(cell, class_="figure") for cell in row[1:-1])
-    buttons: list[Tag] = []
-    if label != (chosen or UNCHANGED):
-        buttons.append(
-            button("Choose", "choose", label, kind="quiet", aria_label=f"Choose {label}")
-        )
-    if label != UNCHANGED:
-        buttons.append(
-            button("Remove", "forget", label, kind="quiet", aria_label=f"Remove {label}")
-        )
-    return tags.tr(
-        tags.th(label, scope="row"),
-        *figures,
-        tags.td(row[-1]),
-        tags.td(tags.span(*buttons, class_="buttons")),
-        class_="on" if label == chosen else None,
-    )
 
 
 PROTECT = Tab("protect", "Protect", "How is the file protected?", panel, connect, begin)
