@@ -52,7 +52,8 @@ def packages() -> Values:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     run = _needed(project["dependencies"])
-    develop = run | _needed([*extras["dev"], *extras["r"]])
+    own = [one for name in ("dev", "app", "duckdb", "r") for one in extras[name]]
+    develop = run | _needed(own)
     return {
         "run": len(run),
         "run_disk": sum(run.values()) / 1e6,

@@ -85,13 +85,13 @@ RATIOS = {
     ),
     "assess_million": Ratio(
         "`maskmeter assess` of 1 million rows with a swap",
-        "the first edition of maskmeter",
+        "maskmeter at commit d8889f3",
         "assessments.first_1000000",
         "assessments.ours_1000000",
     ),
     "assess_millions": Ratio(
         "`maskmeter assess` of 5 million rows with a swap",
-        "the first edition of maskmeter",
+        "maskmeter at commit d8889f3",
         "assessments.first_5000000",
         "assessments.ours_5000000",
     ),

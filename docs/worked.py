@@ -54,7 +54,7 @@ DRAWN = 2**127 + 1994  # in place of what the system draws: the page has the sam
 
 # What the page says of the figures; a test looks for each of these sentences there.
 SENTENCES = (
-    "They are {records:,} people at work in the United States in 1994, who stand for {people:.1f} million.",
+    "The file has {records:,} people at work in the United States in 1994, who stand for {people:.1f} million.",
     "{uniques:,} records ({unique_share:.0%}) are alone with their eight keys.",
     (
         "A colleague would match about {colleague:.0f} of {colleague_uniques:,} unique records correctly"
