@@ -6,6 +6,7 @@ import polars as pl
 
 import maskmeter as mm
 from maskmeter.app import changes
+from maskmeter.app.settings import Setting
 from maskmeter.app.workbench import Workbench
 
 KEYS = ["lad", "sex", "age", "ethnicity"]
@@ -34,3 +35,8 @@ def opened(folder, **options):
     bench.apply(lambda plan: changes.with_keys(plan, KEYS, bench.file))
     bench.apply(lambda plan: changes.with_fraction(plan, 0.05))
     return bench
+
+
+def swap(rate):
+    """Return the setting that swaps districts."""
+    return Setting("swap", ("lad",), rate=rate)

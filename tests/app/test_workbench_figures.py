@@ -22,14 +22,7 @@ from maskmeter.errors import without_warnings
 from maskmeter.evidence.schema import encoded
 from maskmeter.plan.schema import TargetPlan
 from maskmeter.risk.curve import RiskCurve
-from workbenches import KEYS, SEED, opened, write_survey
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("start")
-    write_survey(folder)
-    return folder
+from workbenches import KEYS, SEED, opened
 
 
 def printed(*arguments, folder):

@@ -15,18 +15,7 @@ from maskmeter.app.workbench import Workbench
 from maskmeter.errors import InputError
 from maskmeter.plan.schema import TargetPlan
 from maskmeter.riskutility.riskmap import UNCHANGED
-from workbenches import SEED, opened, write_survey
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("start")
-    write_survey(folder)
-    return folder
-
-
-def swap(rate):
-    return Setting("swap", ("lad",), rate=rate)
+from workbenches import SEED, opened, swap
 
 
 @pytest.fixture

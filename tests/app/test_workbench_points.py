@@ -5,25 +5,13 @@ from __future__ import annotations
 import pytest
 
 from maskmeter.app import changes, readings
-from maskmeter.app.settings import Setting
 from maskmeter.app.tries import DRAWS, TRYING
 from maskmeter.app.work import Work
 from maskmeter.plan.schema import TargetPlan
 from maskmeter.riskutility.riskmap import UNCHANGED
-from workbenches import KEYS, opened, write_survey
+from workbenches import KEYS, opened, swap, write_survey
 
 DATA = '[data]\nkeys = ["lad", "sex", "age", "ethnicity"]\nfraction = 0.05\nmissing = "category"\n'
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("start")
-    write_survey(folder)
-    return folder
-
-
-def swap(rate):
-    return Setting("swap", ("lad",), rate=rate)
 
 
 def write_plan(folder, name, *, step=None, candidates=None):

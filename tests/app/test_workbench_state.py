@@ -21,13 +21,6 @@ from maskmeter.riskutility.riskmap import UNCHANGED
 from workbenches import KEYS, SEED, opened, write_survey
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("start")
-    write_survey(folder)
-    return folder
-
-
 @given(st.lists(st.sampled_from([*"abcd", "undo", "redo"]), max_size=12))
 def test_undo_and_redo_walk_through_the_plans_like_two_stacks(moves):
     history, done, undone = History(), [Plan()], []
