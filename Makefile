@@ -25,7 +25,7 @@ TESTS := OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 --dist loadfile
 demo: $(READY)  ## the main job, on a synthetic census
 	$(RUN) -m maskmeter demo
 
-test: lint  ## lint, then every test but the long studies; COVERAGE=1 also says what they reach
+test: lint  ## lint, then every test but slow cases and long studies; COVERAGE=1 also says what they reach
 	$(TESTS) $(if $(COVERAGE),--cov --cov-report=term --cov-fail-under=95)
 	@$(MAKE) --no-print-directory $(SPARK_TESTS)
 

@@ -83,7 +83,10 @@ def pytest_report_header():
 def pytest_collection_modifyitems(config, items):
     if os.environ.get("MASKMETER_FULL"):
         return
-    skip = pytest.mark.skip(reason="a long study: make test-full")
+    left = {"full": "a long study: make test-full"}
+    if not os.environ.get("MASKMETER_NO_SKIPS"):
+        left["slow"] = "more cases: make test-full"
     for item in items:
-        if item.get_closest_marker("full"):  # a folder of that name is a keyword too
-            item.add_marker(skip)
+        for name, reason in left.items():
+            if item.get_closest_marker(name):  # a folder of that name is a keyword too
+                item.add_marker(pytest.mark.skip(reason=reason))

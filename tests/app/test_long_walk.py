@@ -19,10 +19,7 @@ from app.test_walk import to_the_risk
 
 LARGE = 100_000_000  # bytes
 TIMED = bool(os.environ.get("MASKMETER_FULL"))  # elsewhere other tests take the processors too
-pytestmark = pytest.mark.skipif(
-    not (os.environ.get("MASKMETER_FULL") or os.environ.get("MASKMETER_NO_SKIPS")),
-    reason="a long walk: make test-full",
-)
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

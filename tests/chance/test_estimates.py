@@ -68,6 +68,7 @@ def test_the_default_method_recovers_tau_before_and_after_every_design(samples, 
     assert misses([(1.1 * one, truth) for one, truth in found["nothing"]]) > 0.06
 
 
+@pytest.mark.slow
 def test_the_papers_search_recovers_tau(samples, population):
     found = []
     for sample in samples(NUMBER):

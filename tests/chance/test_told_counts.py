@@ -75,7 +75,10 @@ DESIGNS = {
 }
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize(
+    "design",
+    [pytest.param(one, marks=[] if one == "PRAM" else pytest.mark.slow) for one in DESIGNS],
+)
 def test_tau_in_small_strata_is_the_mean_correctly_classified_risk(design, seed):
     """1 % samples, groups of about 15 records in 8 regions. The false-alarm rate is FALSE_ALARM for
     each figure. Power half: with the fraction in place of n / F tau is 1 to 3 % too low, and is

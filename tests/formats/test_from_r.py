@@ -31,6 +31,7 @@ def printed(*codes):
     return run_r(script, calls_python=True).split(f"{MARK}\n")[1:]
 
 
+@pytest.mark.slow
 def test_the_code_of_the_page_prints_what_the_page_shows():
     codes, shown = zip(*blocks(), strict=True)
     found = printed(*codes)

@@ -159,6 +159,7 @@ def test_ci_tests_every_python_version_and_smoke_tests_other_systems(workflow):
     assert commands(smoke) == ["python -m pip install .", "python tests/smoke.py"]
 
 
+@pytest.mark.slow
 def test_the_smoke_test_of_other_systems_passes_here(workflow):
     """Output has the encoding that Windows uses outside a terminal."""
     *_, words = commands(workflow["smoke"])

@@ -86,7 +86,11 @@ def shared_by_definition(world, sampled_by, how="as it likes"):
 
 @pytest.mark.parametrize(
     ("how", "sampled_by"),
-    [(WAYS[0], "true"), (WAYS[0], "recorded"), *((h, "true") for h in WAYS[1:3])],
+    [
+        (WAYS[0], "true"),
+        (WAYS[0], "recorded"),
+        *(pytest.param(how, "true", marks=pytest.mark.slow) for how in WAYS[1:3]),
+    ],
 )
 @settings(max_examples=200)
 @given(world=worlds())

@@ -142,7 +142,7 @@ def best_matches(group, value, pi):
         (10, 3, 2, 0.3),
         pytest.param(12, 4, 3, 0.3, marks=pytest.mark.full),
         (12, 3, 2, 0.5),
-        (12, 3, 3, 0.2),
+        pytest.param(12, 3, 3, 0.2, marks=pytest.mark.slow),
     ],
 )
 def test_the_margin_tells_the_best_intruder_what_the_closed_form_says(people, groups, values, pi):

@@ -175,6 +175,7 @@ def test_a_census_of_the_papers_size_is_compared_by_totals(small, study, table1)
     assert crossed.rows[0][1].endswith(" (1,961)")
 
 
+@pytest.mark.slow
 def test_the_paper_command_gives_the_same_json_at_every_run(small):
     done = run_process("paper", "--scale", "0.02", "--seed", "5", "--json")  # it hashes otherwise
 
