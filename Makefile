@@ -17,7 +17,7 @@ SPARK_READY := $(SPARK_VENV)/.ready
 JAVA := $(if $(JAVA_HOME),$(wildcard $(JAVA_HOME)/bin/java),$(shell command -v java))
 SPARK_TESTS := $(if $(JAVA),spark-tests,no-spark-tests)
 # Threads of linear algebra wait for each other when two workers share two processors.
-TESTS := OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 --dist loadfile
+TESTS := OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-full spark-tests no-spark-tests golden lint bench bench-check docs wheels requirements clean
 .DELETE_ON_ERROR:

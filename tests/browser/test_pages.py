@@ -56,6 +56,7 @@ def test_every_block_and_chart_has_no_faults(everything):
     assert faults(everything) == []
 
 
+@pytest.mark.slow
 def test_plots_of_real_results_have_no_faults(results):
     assert faults(results) == []
 

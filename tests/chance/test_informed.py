@@ -223,6 +223,7 @@ def fastest(*actions, times=15):
     return found.min(axis=0)
 
 
+@pytest.mark.slow
 def test_the_informed_intruder_costs_at_most_half_as_much_time_again(census, population):
     """Ratios of the fastest of some runs, in one process."""
     drawn = mm.bernoulli_sample(census, fraction=0.01, rng=1)

@@ -114,7 +114,9 @@ def estimates(fraction, seed):
             yield [one / truth - 1 for one in both]
 
 
-@pytest.mark.parametrize(("fraction", "within"), [(0.05, 0.012), (0.5, 0.03)])
+@pytest.mark.parametrize(
+    ("fraction", "within"), [(0.05, 0.012), pytest.param(0.5, 0.03, marks=pytest.mark.slow)]
+)
 def test_the_estimated_risk_of_shared_records_is_closer_with_the_factor(fraction, within, seed):
     """Means over all cells of each size, by the true means of the cells, and both intruders.
 

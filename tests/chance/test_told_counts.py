@@ -93,6 +93,7 @@ def test_tau_in_small_strata_is_the_mean_correctly_classified_risk(design, seed)
     assert abs(tau.mean() / known.mean() - 1) < 0.01
 
 
+@pytest.mark.slow
 def test_a_best_intruder_gains_by_the_counts(seed):
     """Right matches of the one who uses them, against one who does not."""
     *_, right, without = studied(DESIGNS["balanced swap"], fraction=0.01, seed=seed)

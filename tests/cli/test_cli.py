@@ -46,6 +46,7 @@ def test_demo_prints_all_measures_in_eighty_columns(demo, tmp_path):
     ).read_bytes()
 
 
+@pytest.mark.slow
 def test_demo_prints_the_same_json_on_every_run(tmp_path):
     options = ("--scale", "0.02", "--seed", "7", "--json", "--out", "story")
     first = run("demo", *options, folder=tmp_path)

@@ -41,6 +41,7 @@ def test_the_code_of_the_page_prints_what_the_page_shows():
     assert [lines(one) for one in found] == [lines(one) for one in shown]
 
 
+@pytest.mark.slow
 def test_a_release_keeps_factors_labels_dates_and_missing_values_of_r():
     functions = blocks()[0][0]
     (told,) = printed(

@@ -49,6 +49,7 @@ def site(tmp_path_factory):
     return out / "html"
 
 
+@pytest.mark.slow
 def test_every_page_is_built_and_can_be_searched(site):
     index = (site / "searchindex.js").read_text(encoding="utf-8")
 
@@ -58,6 +59,7 @@ def test_every_page_is_built_and_can_be_searched(site):
     assert index.startswith("Search.setIndex(")  # a script, which pages opened from a disk may load
 
 
+@pytest.mark.slow
 def test_no_page_loads_anything_from_the_network(site):
     files = [path for ending in ("html", "css") for path in site.rglob(f"*.{ending}")]
     addresses = {one for path in files for one in fetched(path.read_text(encoding="utf-8"))}
@@ -83,6 +85,7 @@ def test_the_check_finds_addresses_on_the_network(text):
     assert any(map(elsewhere, fetched(text)))
 
 
+@pytest.mark.slow
 def test_the_api_page_has_exactly_the_public_names(site):
     page = (site / "api.html").read_text(encoding="utf-8")
     named = re.findall(r'<dt class="sig sig-object py" id="maskmeter\.([^."]+)">', page)
@@ -90,6 +93,7 @@ def test_the_api_page_has_exactly_the_public_names(site):
     assert sorted(named) == sorted(mm.__all__)
 
 
+@pytest.mark.slow
 def test_examples_of_docstrings_are_shown_as_code(site):
     """Examples follow the parameters and must not be parsed as one of them."""
     page = (site / "api.html").read_text(encoding="utf-8")
@@ -98,6 +102,7 @@ def test_examples_of_docstrings_are_shown_as_code(site):
     assert not re.search(r"\((?:<em>)?&gt;&gt;&gt;", page)
 
 
+@pytest.mark.slow
 def test_every_page_is_in_the_table_of_contents(site):
     contents = (site / "index.html").read_text(encoding="utf-8")
 

@@ -88,7 +88,7 @@ def shared_by_definition(world, sampled_by, how="as it likes"):
     ("how", "sampled_by"),
     [
         (WAYS[0], "true"),
-        (WAYS[0], "recorded"),
+        pytest.param(WAYS[0], "recorded", marks=pytest.mark.slow),
         *(pytest.param(how, "true", marks=pytest.mark.slow) for how in WAYS[1:3]),
     ],
 )

@@ -248,6 +248,7 @@ def test_matrices_of_many_categories_and_strata_are_made_quickly():
     assert release.changed.mean() == pytest.approx(0.2, abs=0.03)
 
 
+@pytest.mark.slow
 def test_keys_that_determine_each_other_are_swapped_quickly():
     rng = np.random.default_rng(2)
     space = mm.KeySpace([mm.Key("region", range(10)), mm.Key("lad", range(370))])

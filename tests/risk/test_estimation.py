@@ -136,6 +136,7 @@ def test_natural_error_is_estimated_by_em_or_as_the_paper_does(sample, model):
         mm.estimate_risk(sample, model, method="paper", intruder="informed", **options)
 
 
+@pytest.mark.slow
 def test_many_misclassified_keys_are_estimated_too(sample, model, monkeypatch):
     keys = {"lad": 11, "age": 24, "marital": 6}
     noise = mm.Misclassification({k: mm.stay_or_move(n, stay=0.95) for k, n in keys.items()})
