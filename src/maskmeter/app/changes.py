@@ -53,8 +53,11 @@ def with_keys(plan: Plan, keys: Sequence[str], file: OpenedFile) -> Plan:
 
 
 def with_missing_codes(plan: Plan, column: str, codes: Sequence[str | int]) -> Plan:
-    """Return a plan in which some values of a key count as missing."""
-    return _with_data(plan, missing_codes={**plan.data.missing_codes, column: list(codes)})
+    """Return a plan in which some values of a key count as missing; no codes take that away."""
+    coded = {name: held for name, held in plan.data.missing_codes.items() if name != column}
+    if codes:
+        coded[column] = list(codes)
+    return _with_data(plan, missing_codes=coded)
 
 
 def with_bands(plan: Plan, column: str, bounds: Sequence[float]) -> Plan:

@@ -24,7 +24,7 @@ from maskmeter.evidence.wording import Numbers, percent
 from maskmeter.page import Fact
 from maskmeter.plan import Plan
 from maskmeter.plan.schema import Scenario
-from maskmeter.plurals import counted
+from maskmeter.plurals import counted, plural
 
 WORK = "Counting the keys"
 _FEW = 12  # numbers, up to which nobody needs bands
@@ -165,6 +165,7 @@ _CHANGES: dict[str, Callable[[Plan, str], Plan]] = {
     "no-bands": lambda plan, name: changes.with_bands(plan, name, ()),
     "drop": changes.without_column,
     "undrop": changes.with_column,
+    "no-missing-codes": lambda plan, name: changes.with_missing_codes(plan, name, ()),
     "codes": changes.as_codes,
 }
 
@@ -237,6 +238,7 @@ def _columns(file: OpenedFile, plan: Plan) -> TagList:
             on=one.name in data.keys,
             dropped=one.name in plan.release.drop,
             bounds=data.bands.get(one.name, ()),
+            codes=data.missing_codes.get(one.name, ()),
         )
         for one in file.columns
     )
@@ -262,10 +264,22 @@ def _scenarios(named: Mapping[str, Scenario]) -> Tag | None:
     return tags.p(words, " What is ticked here is one more.", class_="aside")
 
 
-def _column(one: FileColumn, *, on: bool, dropped: bool, bounds: Sequence[float]) -> Tag:
+def _column(
+    one: FileColumn,
+    *,
+    on: bool,
+    dropped: bool,
+    bounds: Sequence[float],
+    codes: Sequence[str | float],
+) -> Tag:
     looks: list[TagChild] = [one.why]
     if one.missing:
         looks.append(f"; {counted(one.missing, 'record')} without a value")
+    if codes:
+        listed = ", ".join(f"{code:g}" if isinstance(code, float) else str(code) for code in codes)
+        words = f" {listed} {plural(len(codes), 'counts', 'count')} as missing. "
+        undo = {"kind": "quiet", "aria_label": f"Do not count them as missing: {one.name}"}
+        looks += [words, button("Undo that", "no-missing-codes", one.name, **undo)]
     if dropped:
         keep = button("Keep it", "undrop", one.name, kind="quiet", aria_label=f"Keep {one.name}")
         looks += [" It is left out of the released file. ", keep]
