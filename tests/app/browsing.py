@@ -124,7 +124,10 @@ class Visit:
         self.settle()
 
     def drag(self, place, *heights):
-        """Drag in a chart from one height of its plot to others, as shares of it from the top."""
+        """Drag in a chart from one height of its plot to others, as shares of it from the top.
+
+        Return where the pointer is then.
+        """
         ground = self.page.locator(f"#{place} .mark-group .background").first.bounding_box()
         across, mouse = ground["x"] + ground["width"] / 2, self.page.mouse
         for number, height in enumerate(heights):
@@ -134,6 +137,7 @@ class Visit:
             self.page.wait_for_timeout(100)
         mouse.up()
         self.settle()
+        return ground["y"] + heights[-1] * ground["height"]
 
     def rest(self, slider):
         """Let go of a slider, and wait until it has left its point."""

@@ -15,6 +15,7 @@ import maskmeter as mm
 from app.served import Talk, served_here
 from maskmeter.app import key_bench, map_bench
 from maskmeter.app.blocks import first, shown
+from maskmeter.app.work import Cancelled
 from maskmeter.app.workbench import Workbench
 from maskmeter.page import Beside, Fact, Fold, Points, Table, Terms, Text, Top
 
@@ -681,6 +682,39 @@ def test_measuring_that_is_stopped_stays_stopped_until_it_is_asked_for(talk, fol
     talk.do("measure-points")
     talk.wait("protect_points", "c5")
     assert len(drawn) == len(set(drawn))  # none was drawn twice
+
+
+def test_a_failure_is_told_also_when_a_control_is_used_at_once(talk, monkeypatch):
+    talk.wait("about", "6 keys")
+    sampled(talk)
+
+    def failing(*_, **__):
+        raise ValueError(SECRET)
+
+    monkeypatch.setattr(Workbench, "save_pack", failing)
+    talk.do("save-pack", "evidence")
+    talk.do("threshold", "40")
+    talk.do("threshold", "30")
+    assert SECRET not in talk.wait("status", "This did not work (ValueError).")
+
+
+def test_a_page_that_waits_for_nobody_says_nothing(talk, monkeypatch):
+    """Once measuring was stopped, no window asks for it again and again."""
+    sampled(talk)
+    talk.tab("protect")
+    talk.wait("protect_now", "Records changed")
+    begun = []
+
+    def stopped(*_, **__):
+        begun.append(1)
+        raise Cancelled
+
+    monkeypatch.setattr(Workbench, "measure", stopped)
+    talk.do("fraction", "2")
+    talk.wait("protect_note", "Measure the points")
+    time.sleep(1)
+
+    assert len(begun) < 4
 
 
 def test_counting_that_is_stopped_can_be_begun_again(talk, monkeypatch):

@@ -34,7 +34,7 @@ def test_other_work_stops_what_runs_but_not_what_writes_files():
     go.set()
     jobs.wait(5)
 
-    assert jobs.outcome == Ending("Writing", "Done.")
+    assert jobs.told_since(0) == Ending("Writing", "Done.")
     assert jobs.finished == 2
 
 
@@ -46,7 +46,7 @@ def test_writing_is_stopped_by_whoever_asks_for_it():
     jobs.start("Looking", lambda _: "Looked.")
     jobs.wait(5)
 
-    assert jobs.outcome == Ending("Looking", "Looked.")
+    assert jobs.told_since(0) == Ending("Looking", "Looked.")
 
 
 def test_settings_that_others_took_the_place_of_are_not_measured():
@@ -76,7 +76,7 @@ def test_work_that_is_stopped_before_it_begins_is_said_to_be_stopped():
     go.set()
     jobs.wait(5)
 
-    assert (jobs.outcome, done) == (Ending("Trying", "Stopped."), [])
+    assert (jobs.told_since(0), done) == (Ending("Trying", "Stopped."), [])
 
 
 def test_a_failure_is_told_also_when_other_work_has_begun_meanwhile():

@@ -55,6 +55,13 @@ def test_nothing_is_saved_under_what_is_no_name(tmp_path, name):
     assert [one.name for one in tmp_path.iterdir()] == ["survey.csv"]
 
 
+def test_a_space_that_breaks_no_line_is_part_of_a_name(tmp_path):
+    bench = named(tmp_path, "Umfrage\u00a02019.csv")
+    bench.save_plan("Plan\u00a02019")
+
+    assert "Umfrage" in bench.command_line()
+
+
 def test_a_pack_is_not_written_into_a_folder_that_was_moved_meanwhile(tmp_path):
     start, outside = tmp_path / "start", tmp_path / "outside"
     (start / "folder").mkdir(parents=True)

@@ -82,8 +82,10 @@ def walked(folder, found):
         reader.answer("threshold", 40, place="risk_coupled")
         reader.rest("threshold")
         walk.seen["dragged"] = [coupled(reader)]
-        reader.drag("risk_curve", 0.5, 0.8, 0.95)
+        pointer = reader.drag("risk_curve", 0.5, 0.8, 0.9)
         walk.seen["dragged"].append(coupled(reader))
+        line = reader.page.locator("#risk_curve .mark-rule line").last.bounding_box()
+        walk.seen["missed"] = abs(line["y"] + line["height"] / 2 - pointer)
         walk.seen["columns"] = (look_at(reader, walk, "keys"), reader.rows("#key_columns"))[1]
         walk.seen["counts"] = reader.facts("#key_counts")
         walk.seen["bad"] = reader.page.evaluate("window.bad ?? null")
@@ -184,7 +186,8 @@ def test_the_threshold_is_dragged_in_the_curve(walk):
     before, after = walk.seen["dragged"]
 
     assert before[0] == 40
-    assert after[0] < 6  # a twentieth of the plot above its foot
+    assert after[0] < 12  # a tenth of the plot above its foot
+    assert walk.seen["missed"] < 1.5  # pixels between the line and the pointer
     assert after[1] > before[1]
     assert after[2] > before[2]
 

@@ -7,6 +7,7 @@ import pytest
 from maskmeter.app import changes, readings
 from maskmeter.app.tries import DRAWS, TRYING
 from maskmeter.app.work import Work
+from maskmeter.errors import MaskmeterError
 from maskmeter.plan.schema import TargetPlan
 from maskmeter.riskutility.riskmap import UNCHANGED
 from workbenches import KEYS, opened, swap, write_survey
@@ -75,6 +76,31 @@ def test_no_plan_file_takes_the_labels_of_the_page(root, label):
 
     assert rates(bench) == {TRYING: 0.1, f"{label} (2)": 0.4}
     assert [one.label for one in bench.saved_plan().candidate] == [f"{label} (2)"]
+
+
+def test_candidates_of_one_plan_do_not_take_the_place_of_each_other(root):
+    write_plan(root, "alike.toml", candidates={"same": 0.3, "same (2)": 0.4})
+    bench = opened(root)
+    bench.try_setting(swap(0.2), label="same")
+    bench.open_plan("alike.toml")
+
+    assert sorted(rates(bench).values()) == [0.2, 0.3, 0.4]
+    assert len(bench.saved_plan().candidate) == 3
+
+
+def test_a_file_that_cannot_be_measured_takes_no_points_off_the_map(root):
+    text = DATA + '[[error]]\nkey = "sex"\nmatrix = [[0.9, 0.1], [0.1, 0.9]]\n'
+    text += 'categories = ["no", "none"]\n'
+    (root / "errors.toml").write_text(text, encoding="utf-8")
+    bench = opened(root)
+    bench.try_setting(swap(0.2))
+    before = rates(bench)
+    bench.open_plan("errors.toml")
+    with pytest.raises(MaskmeterError):
+        bench.measure()
+    bench.undo()
+
+    assert rates(bench) == before
 
 
 def test_the_map_stays_while_another_program_writes_the_file(tmp_path):

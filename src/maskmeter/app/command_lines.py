@@ -6,7 +6,9 @@ import os
 import shlex
 import subprocess
 from collections.abc import Sequence
+from unicodedata import category
 
+_CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 UNTYPED = "A name has characters that cannot be typed: rename the file or the folder first."
 
 
@@ -21,9 +23,18 @@ def shown_command(words: Sequence[str]) -> str:
     >>> shown_command(["maskmeter", "assess", "two\nlines.csv"]) == UNTYPED
     True
     """
-    if not all(one.isprintable() for one in words):
+    if not all(map(can_be_typed, words)):
         return UNTYPED
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+
+
+def can_be_typed(text: str) -> bool:
+    r"""Return True for a text without characters that control a terminal or the order of letters.
+
+    >>> can_be_typed("Umfrage 2019.csv"), can_be_typed("two\nlines.csv")
+    (True, False)
+    """
+    return not any(category(one) in _CONTROLS for one in text)
 
 
 def as_argument(path: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from shiny import Inputs, Session, reactive
 
-from maskmeter.app.jobs import Jobs
+from maskmeter.app.jobs import Ending, Jobs
 from maskmeter.app.results import Assessed, FileEntry, RiskNow
 from maskmeter.app.settings import Setting
 from maskmeter.app.work import Stage, Work, fault_words
@@ -64,17 +64,20 @@ class Shared:
         self._asked: dict[str, tuple[Hashable, frozenset[str]]] = {}
 
     def change(self, **entries: Any) -> None:
-        """Set a control that is no part of the plan."""
+        """Set a control that is no part of the plan; windows look again if it was set otherwise."""
         with self._lock:  # work in the background sets some too
-            self.draft = replace(self.draft, **entries)
-            self.drafts += 1
+            self._set(replace(self.draft, **entries))
 
     def tried(self, setting: Setting, label: str = "") -> None:
         """Note that a setting was measured, and its label on the map if the controls still say the same."""
         with self._lock:
             if self.draft.setting == setting:
-                self.draft = replace(self.draft, resting=label, measured=setting)
-                self.drafts += 1
+                self._set(replace(self.draft, resting=label, measured=setting))
+
+    def _set(self, draft: Draft) -> None:
+        if draft != self.draft:
+            self.draft = draft
+            self.drafts += 1
 
     def clear(self, **entries: Any) -> None:
         """Set the controls back, as for another file, but for some entries; the folder stays open."""
@@ -214,8 +217,9 @@ class Desk:
         handler = self._handlers.get(str(asked.get("do")))
         if handler is None:
             return
-        self._look()  # what ended before is not said after this
-        self.say("")
+        told = self._look()  # what ended before is not said after this, unless it failed
+        if told is None or not told.failed:
+            self.say("")
         words = await self.guarded(handler, asked.get("value"))
         if isinstance(words, str):
             self.say(words)
@@ -231,8 +235,9 @@ class Desk:
             self.say(fault_words(error), failed=True)
         return None
 
-    def _look(self) -> None:
-        """Notice what has changed."""
+    def _look(self) -> Ending | None:
+        """Notice what has changed; return what was said of work that has ended."""
+        told = None
         with reactive.isolate():
             before, now = self._state.get(), self._version()
             if before != now:
@@ -241,8 +246,10 @@ class Desk:
                     ending = lane.told_since(finished)
                     if ending is not None:
                         self.say(ending.words, failed=ending.failed)
+                        told = ending
             if self._stage.get() != self._running:
                 self._stage.set(self._running)
+        return told
 
     def _look_late(self) -> None:
         """Let what takes longer to make follow as well."""

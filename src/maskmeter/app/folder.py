@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maskmeter import formats
+from maskmeter.app.command_lines import can_be_typed
 from maskmeter.app.results import FileEntry
 from maskmeter.data.engines.files import files_of, names_several
 from maskmeter.errors import FileError
@@ -35,7 +36,7 @@ class StartFolder:
     def writable(self, path: str) -> Path:
         """Return where a path to write to leads: below the start directory alone."""
         found = self._in(path, [self.root])
-        if not path.isprintable() or not path.strip(". /\\"):
+        if not can_be_typed(path) or not path.strip(". /\\"):
             raise FileError(f"{path!r} is no name for a file or a folder: choose another.")
         return found
 

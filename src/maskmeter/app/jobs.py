@@ -41,10 +41,10 @@ class Jobs:
     Work that writes files is not stopped by other work, which is refused meanwhile.
 
     >>> jobs = Jobs()
-    >>> jobs.start("Count", lambda work: work("Counting", 1, 1))
+    >>> jobs.start("Count", lambda work: "Counted.")
     >>> jobs.wait()
-    >>> jobs.running, jobs.outcome
-    (None, Ending(name='Count', words='', failed=False))
+    >>> jobs.running, jobs.told_since(0)
+    (None, Ending(name='Count', words='Counted.', failed=False))
     """
 
     def __init__(self) -> None:
@@ -69,11 +69,6 @@ class Jobs:
         """What runs, once it has run for half a second."""
         current = self._current
         return self.running if current and monotonic() - current.begun > _SHORT else None
-
-    @property
-    def outcome(self) -> Ending | None:
-        """How the last work ended that no other work took the place of."""
-        return self._endings[-1][1] if self._endings else None
 
     def told_since(self, finished: int) -> Ending | None:
         """Return what has to be said of work that ended after so many pieces: failures come first."""

@@ -137,7 +137,7 @@ class MapBench(BenchState):
         if UNCHANGED not in self._tries.attempts:
             self._keep(AS_IT_IS, of=held)
         base = self._base()
-        waiting = self._waiting(base)
+        waiting = sorted(self._waiting(base), key=lambda one: bool(one.steps))
         for number, one in enumerate(waiting):
             told(one.label, number, len(waiting))
             try:
@@ -145,6 +145,8 @@ class MapBench(BenchState):
             except MaskmeterError as error:
                 if self.problem() is not None:  # the file is not what it was: the map stays
                     break
+                if not one.steps:  # nothing can be measured: it is no fault of the points
+                    raise
                 self.forget(one.label)  # the file has no longer what its steps need
                 lost.append(f"{one.label} was taken off the map: {error}")
         return " ".join(lost)

@@ -149,9 +149,9 @@ class RiskNow:
 class Tried:
     """A way to protect the file that was tried: its steps, and its place on the map.
 
-    Its figures of risk mean nothing unless it is `assessable`. `verdict` is that of the target, None without one; `meets` says that it is met by a release that
-    analysts can use. The point is that of the release; the spread of `refined` ones is that of
-    several draws.
+    Its figures of risk mean nothing unless it is `assessable`. `verdict` is that of the target, None
+    without one; `meets` says that analysts can use what meets it. The point is the release itself;
+    the spread of `refined` ones is that of several draws.
     """
 
     label: str

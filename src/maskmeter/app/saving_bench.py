@@ -40,7 +40,7 @@ class SavingBench(BenchState):
             raise FileError(f"Cannot write {path!r}: there is no such folder.")
         saving, work = self.moment, self.work
         saved = self.saved_plan()
-        plan = with_paths(saved, lambda name: Path(os.path.relpath(name, folder)).as_posix())
+        plan = _from(folder, saved)
         with self._lock:  # another window may save under the same name
             if target.exists():
                 raise FileError(
@@ -88,10 +88,7 @@ class SavingBench(BenchState):
 
     def plan_text(self) -> str:
         """Return the plan as the file that the command reads; paths start at the start directory."""
-        root = self.folder.root
-        return plan_text(
-            with_paths(self.saved_plan(), lambda name: Path(os.path.relpath(name, root)).as_posix())
-        )
+        return plan_text(_from(self.folder.root, self.saved_plan()))
 
     @property
     def saved_pack(self) -> str:
@@ -145,3 +142,8 @@ class SavingBench(BenchState):
         self._packs[saving] = self.folder.name(out)
         self._changed()
         return pack
+
+
+def _from(folder: Path, plan: Plan) -> Plan:
+    """Return a plan whose paths start at a folder."""
+    return with_paths(plan, lambda name: Path(os.path.relpath(name, folder)).as_posix())

@@ -382,7 +382,8 @@ def _alike(plan: Plan, other: Plan) -> bool:
 def _sound(plan: Plan) -> Plan:
     """Return a plan that can be written and read again; controls may be given anything."""
     try:
-        msgspec.json.decode(msgspec.json.encode(plan), type=Plan)
+        msgspec.json.encode(plan)  # a text may be none
+        msgspec.convert(msgspec.to_builtins(plan), Plan)
     except (msgspec.MsgspecError, UnicodeError, TypeError):
         raise InputError("This is nothing that a plan can say.") from None
     return plan

@@ -79,9 +79,12 @@ class Tries:
 
         They take the place of those that another plan brought, and not of those that were tried.
         """
-        found = self
+        found, placed = self, set()
         for one in plan.candidate:
-            found = found._brought(one.label, tuple(one.step))
+            steps = tuple(one.step)
+            label = found.free_label(one.label, steps) if one.label in placed else one.label
+            found, label = found._brought(label, steps)
+            placed.add(label)
         return found.with_own(plan)
 
     def with_own(self, plan: Plan) -> Tries:
@@ -90,16 +93,16 @@ class Tries:
         there = any(one.steps == listed for name, one in self.attempts.items() if name != TRYING)
         if there or not listed:
             return self
-        return self._brought(self.free_label(named(listed), listed), listed)
+        return self._brought(self.free_label(named(listed), listed), listed)[0]
 
-    def _brought(self, label: str, steps: tuple[StepEntries, ...]) -> Tries:
-        """Return them with a point that a plan file brought."""
+    def _brought(self, label: str, steps: tuple[StepEntries, ...]) -> tuple[Tries, str]:
+        """Return them with a point that a plan file brought, and its label."""
         held = self.attempts.get(label)
         if label in _RESERVED or (held is not None and not held.given):
             label = self.free_label(label, steps)
             held = self.attempts.get(label)
         own = held is not None and not held.given
-        return self if own else self.with_attempt(Attempt(label, steps, given=True))
+        return self if own else self.with_attempt(Attempt(label, steps, given=True)), label
 
     def with_steps(self, steps: Sequence[StepEntries], label: str) -> Tries:
         """Return them with steps that are yet to be measured, under a label that is free for them."""

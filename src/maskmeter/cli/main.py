@@ -96,13 +96,14 @@ def _ended_like_interrupted() -> Iterator[None]:
 
     So does a terminal that is closed, unless the command was told to go on, as nohup does.
     """
-    named = [getattr(signal, one, None) for one in ("SIGTERM", "SIGHUP")]  # Windows lacks one
-    before = {one: signal.getsignal(one) for one in named if one is not None}
-    if threading.current_thread() is not threading.main_thread():
-        before = {}
-    for one, handler in before.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(one, signal.default_int_handler)
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        named = [getattr(signal, one, None) for one in ("SIGTERM", "SIGHUP")]  # Windows lacks one
+        before = {one: signal.getsignal(one) for one in named if one is not None}
+    apart = (signal.SIG_IGN, None)  # None: it is handled outside Python
+    before = {one: handler for one, handler in before.items() if handler not in apart}
+    for one in before:
+        signal.signal(one, signal.default_int_handler)
     try:
         yield
     finally:

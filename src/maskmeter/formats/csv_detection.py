@@ -18,6 +18,7 @@ from maskmeter.formats.numbers import number_in
 
 _SHORT = 2  # characters: q1 may be the name of a column of a1, a2
 FIRST_ROWS = 1000  # that are looked at for the delimiter and for names
+_FEWEST_YEARS = 3  # in a row, that are names for sure
 _YEAR = re.compile(r"(19|20)\d\d")
 _VALUE = re.compile(  # dates, times, numbers with a sign, addresses
     r"^\s*\d{1,4}[-./:]\d{1,2}([-./:T ]\d|$)|^\W*\d[\d ]*\W*$|\S@\S+\.\S"
@@ -129,7 +130,7 @@ def looks_like_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bo
     (True, False)
     >>> looks_like_names(["AB-12", "north"], [["CD-34", "south"], ["EF-56", "west"]])
     False
-    >>> looks_like_names(["id", "2019", "2020"], [["a", "3", "4"], ["b", "5", "1"]])
+    >>> looks_like_names(["id", "2019", "2020", "2021"], [["a", "3", "4", "1"]])
     True
     """
     first, *others = (name.strip() for name in header)
@@ -150,23 +151,24 @@ def looks_like_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bo
 
 
 def _years(header: Sequence[str], columns: Sequence[set[str]]) -> set[str]:
-    """Return the names that are years, one after the other, with no year below any of them.
+    """Return the names that are years: three or more in a row, above numbers of which none is a year.
 
-    One alone may be the value of a record.
+    Fewer may be values of a record.
 
-    >>> sorted(_years(["id", "2019", "2020"], [{"a"}, {"3"}, {"4"}]))
-    ['2019', '2020']
-    >>> _years(["f", "2019"], [{"m"}, {"3"}]), _years(["2019", "2020"], [{"2018"}, {"4"}])
-    (set(), set())
+    >>> sorted(_years(["id", "2019", "2020", "2021"], [{"a"}, {"3"}, {"4"}, {"5"}]))
+    ['2019', '2020', '2021']
+    >>> _years(["f", "2019", "2020"], [{"m"}, {"3"}, {"4"}])
+    set()
     """
     found = [
         int(name)
         for name, seen in zip(header, columns, strict=True)
-        if _YEAR.fullmatch(name) and not any(map(_YEAR.fullmatch, seen))
+        if _YEAR.fullmatch(name)
+        and not any(map(_YEAR.fullmatch, seen))
+        and any(number_in(value) is not None for value in seen)
     ]
-    several = 1 < len(found) < len(header)
-    consecutive = sorted(found) == list(range(min(found, default=0), max(found, default=0) + 1))
-    return set(map(str, found)) if several and consecutive else set()
+    in_a_row = found == list(range(found[0], found[0] + len(found))) if found else False
+    return set(map(str, found)) if in_a_row and _FEWEST_YEARS <= len(found) < len(header) else set()
 
 
 def _like_codes(name: str, seen: set[str]) -> bool:

@@ -47,7 +47,8 @@
       .then(() => { copied.textContent = "Copied"; }, () => { copied.textContent = "Select it and copy"; });
   });
   document.addEventListener("keydown", (event) => { // Enter in a line does what its button does
-    const line = event.key === "Enter" && event.target.dataset?.line;
+    const once = event.key === "Enter" && !event.repeat && !event.isComposing;
+    const line = once && event.target.dataset?.line;
     if (line) document.querySelector(`button[data-from="${CSS.escape(line)}"]`)?.click();
   });
   document.addEventListener("input", (event) => {
@@ -216,19 +217,21 @@
   // Fingers scroll the page, and have the slider.
   const dragged = (place) => {
     const control = () => document.querySelector(`input[type="range"][data-do="${place.dataset.drag}"]`);
-    let held = false;
+    let held = null; // the scale of the axis when the drag began: the line may move its end
     const move = (event) => {
-      const {view} = drawing.get(place).view ?? {}, slider = control();
-      if (!held || !view || !slider) return;
-      const svg = place.querySelector("svg"), box = svg.getBoundingClientRect();
-      const down = (event.clientY - box.top) * svg.height.baseVal.value / box.height - view.origin()[1];
-      slider.value = view.scale("y").invert(down) * slider.max;
+      const {view} = drawing.get(place).view ?? {}, svg = place.querySelector("svg"), slider = control();
+      if (!held || !view || !svg || !slider) return;
+      const box = svg.getBoundingClientRect(), high = svg.height.baseVal.value / box.height;
+      const down = (event.clientY - box.top) * high - view.origin()[1] - view.padding().top;
+      slider.value = held.invert(down) * slider.max;
       slider.dispatchEvent(new Event("input", {bubbles: true}));
     };
     place.addEventListener("pointerdown", (event) => {
       if (event.pointerType === "touch" || event.button || !event.target.closest("svg")) return;
+      const {view} = drawing.get(place).view ?? {};
+      if (!view) return;
       event.preventDefault();
-      held = true;
+      held = view.scale("y").copy();
       place.setPointerCapture(event.pointerId);
       move(event);
     });
@@ -236,7 +239,7 @@
     for (const end of ["pointerup", "pointercancel"]) {
       place.addEventListener(end, () => {
         if (held) control()?.dispatchEvent(new Event("change", {bubbles: true}));
-        held = false;
+        held = null;
       });
     }
   };

@@ -75,7 +75,7 @@ def connect(desk: Desk) -> None:
             entered = desk.draft.sampled
             return _now(found, former=bool(entered) and entered != _kind(bench.plan.data))
         again = None if desk.quick.running else button("Look at the sample", "sample")
-        return TagList(tags.p("The sample is looked at.", class_="under"), again)
+        return TagList(tags.p("The sample was not looked at yet.", class_="under"), again)
 
     _actions(desk)
 
