@@ -717,6 +717,49 @@ def test_a_page_that_waits_for_nobody_says_nothing(talk, monkeypatch):
     assert len(begun) < 4
 
 
+def test_a_file_that_is_refused_at_the_start_is_told_in_every_window(folder):
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    with served_here(folder, folder / "empty.csv") as page:
+        page.log_in()
+        time.sleep(1)
+        for _ in range(2):
+            with page.talk() as link:
+                window = Page(link)
+                window.wait("status", "empty.csv")
+                window.wait("about", "No file is open")
+
+
+def test_a_plan_may_be_named_at_the_start(folder):
+    (folder / "first.toml").write_text('[data]\nkeys = ["sex"]\n', encoding="utf-8")
+    with opened(folder, "first.toml") as talk:
+        talk.wait("status", "Opened the plan first.toml. Now open its file.")
+        talk.do("open", "survey.csv")
+        talk.wait("about", "1 key")
+
+
+def test_undo_says_what_it_takes_back_and_redo_measures_again(talk, folder):
+    sampled(talk)
+    (folder / "swapped.toml").write_text(
+        '[data]\nkeys = ["lad", "sex", "age"]\nfraction = 0.02\n'
+        '[[step]]\nmethod = "swap"\nkey = "lad"\nrate = 0.3\n',
+        encoding="utf-8",
+    )
+    talk.tab("protect")
+    talk.wait("protect_now", "Records changed")
+    talk.do("open-plan", "swapped.toml")
+    talk.wait("protect_points", "swap lad 30%")
+    talk.wait("protect_now", "swap lad 30%")  # the release of the plan, with its figures
+    talk.do("undo")
+    said = talk.wait("status", "Undone")
+    assert "the keys" in said
+    assert "the release" in said
+    talk.until(lambda _: "swap lad 30%" not in talk.words("protect_now"))
+    talk.do("redo")
+    talk.wait("status", "Done again")
+    talk.wait("protect_points", "swap lad 30%")
+    talk.wait("protect_now", "swap lad 30%")
+
+
 def test_counting_that_is_stopped_can_be_begun_again(talk, monkeypatch):
     talk.tab("keys")
     talk.wait("key_counts", "once the sample is known")

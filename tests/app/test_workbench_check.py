@@ -90,6 +90,7 @@ def test_two_releases_stand_side_by_side_with_their_own_figures(root):
     rows = dict(found.rows)
 
     assert rows["records changed"][0] == "20%"
+    assert rows["target"] == ("-", "-", "-")  # there is none, whatever the check says
     assert rows["what was done"][2] == "no protection"
     for one, words in zip(found.assessed, rows["correct matches, informed intruder"], strict=True):
         assert words.startswith(f"{one.figures.worst.risks.informed.total:,.1f} (")

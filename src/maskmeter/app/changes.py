@@ -34,6 +34,34 @@ PARTS = (
 )
 
 
+_TOLD = {
+    "keys": "the keys",
+    "data": "how the file is read and was sampled",
+    "target": "the target",
+    "step": "the release",
+    "candidate": "the points of the map",
+    "release": "how the file is finished",
+    "check": "what is accepted",
+    "loss": "the tables of the loss",
+}
+
+
+def differing(plan: Plan, other: Plan) -> list[str]:
+    """Return in words what differs between two plans.
+
+    >>> from maskmeter.plan.schema import Data
+    >>> differing(Plan(data=Data(keys=["sex"])), Plan(data=Data(keys=["age"], fraction=0.1)))
+    ['the keys', 'how the file is read and was sampled']
+    """
+
+    def part(one: Plan, name: str) -> Any:
+        if name == "keys":
+            return one.data.keys, one.scenario
+        return msgspec.structs.replace(one.data, keys=[]) if name == "data" else getattr(one, name)
+
+    return [words for name, words in _TOLD.items() if part(plan, name) != part(other, name)]
+
+
 def with_keys(plan: Plan, keys: Sequence[str], file: OpenedFile) -> Plan:
     """Return a plan with these keys; records without a value are counted as a category of their own.
 

@@ -79,6 +79,10 @@ class Shared:
             self.draft = draft
             self.drafts += 1
 
+    def ask_anew(self) -> None:
+        """Let work be started again that was asked for in a state that comes back."""
+        self._asked.clear()
+
     def clear(self, **entries: Any) -> None:
         """Set the controls back, as for another file, but for some entries; the folder stays open."""
         self.change(**{**vars(Draft()), "folder": self.draft.folder, **entries})
@@ -137,7 +141,11 @@ class Desk:
         self._state: reactive.Value[tuple[int, ...]] = reactive.Value(self._version())
         self._stage: reactive.Value[Running] = reactive.Value(self._running)
         self._late: reactive.Value[tuple[int, ...]] = reactive.Value(self._version())
-        self._notice: reactive.Value[tuple[str, bool]] = reactive.Value(("", False))
+        # A file that was named at the start may have been refused before any window was open.
+        told = shared.jobs.told_since(0) if shared.bench.file is None else None
+        self._notice: reactive.Value[tuple[str, bool]] = reactive.Value(
+            ("", False) if told is None else (told.words, told.failed)
+        )
         self._handlers: dict[str, Handler] = {}
         self._charts: dict[str, tuple[object, Any]] = {}
         self._wake = asyncio.Event()

@@ -177,12 +177,15 @@ def _take_out(desk: Desk, part: str) -> None:
         desk.bench.apply(lambda plan: changes.without_part(plan, part))
 
 
-def _moved(desk: Desk, *, back: bool) -> None:
-    desk.shared.change(sampled="")  # the form shows what the plan says
-    if back and desk.bench.can_undo:
-        desk.bench.undo()
-    elif not back and desk.bench.can_redo:
-        desk.bench.redo()
+def _moved(desk: Desk, *, back: bool) -> str:
+    """Go to the plan before, or to the one that was undone; return what differs."""
+    # The forms show what the plan says.
+    desk.shared.change(sampled="", resting="", measured=None)
+    desk.shared.ask_anew()
+    before = desk.bench.plan
+    after = desk.bench.undo() if back else desk.bench.redo()
+    named = changes.differing(before, after)
+    return f"{'Undone' if back else 'Done again'}: {', '.join(named)}." if named else ""
 
 
 def _step_button(words: str, do: str, *, able: bool) -> Tag:

@@ -136,6 +136,9 @@ def serve(
 
 
 def _open(bench: Workbench, file: Path, work: Work) -> str:
+    if file.suffix.lower() == ".toml":
+        bench.open_plan(str(file.resolve()))
+        return f"Opened the plan {file.name}. Now open its file."
     return f"Opened {bench.open(str(file.resolve()), work).name}."
 
 

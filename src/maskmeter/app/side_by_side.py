@@ -40,7 +40,7 @@ def _steps(one: Figures) -> str:
 
 _FACTS: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("what was done", _steps),
-    ("target", lambda one: one.mark or _NONE),
+    ("target", lambda one: _NONE if one.target is None else one.mark or _NONE),
     ("correct matches, informed intruder", lambda one: _matches(one.worst.risks.informed)),
     ("correct matches, exact matching", lambda one: _matches(one.worst.risks.exact_match)),
     ("share of the unique records", _share),

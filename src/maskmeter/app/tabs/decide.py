@@ -183,7 +183,7 @@ def _saving() -> TagList:
         ),
         tags.p(
             "Both are written below the directory where the page was started, and never over"
-            " something that is there.",
+            " something that is there. The pack keeps this very release; a plan is drawn anew.",
             class_="under",
         ),
     )

@@ -15,7 +15,7 @@ from maskmeter.app.controls import button, onward
 from maskmeter.app.desk import Desk
 from maskmeter.app.outputs import chart_place, render_chart, render_part
 from maskmeter.app.points import figures_of, points_table
-from maskmeter.app.results import OpenedFile
+from maskmeter.app.results import OpenedFile, Tried
 from maskmeter.app.setting_form import (
     ACTIONS,
     MOVING,
@@ -111,14 +111,13 @@ def _show_controls(desk: Desk) -> None:
 
     @render_part
     def protect_now() -> Tag | None:
-        label, tried = desk.draft.resting or TRYING, desk.seen().tried
-        found = [one for one in tried if one.label == label]
-        former = desk.draft.measured != _setting(desk)
-        if not found or (former and not desk.quick.running):
+        tried = desk.seen().tried
+        found, former = _beneath(desk, tried)
+        if found is None:
             return None
         # Where no record of the file as it is is unique, there is nothing to be a share of.
         unique = any(one.point.share > 0 for one in tried)
-        return figures_of(found[0], unique=unique, former=former and desk.moving() is not None)
+        return figures_of(found, unique=unique, former=former and desk.moving() is not None)
 
     @render_part
     def protect_target() -> TagList | None:
@@ -131,6 +130,19 @@ def _show_controls(desk: Desk) -> None:
             target_form(plan.target),
             tags.p(button("Find it for me", "find", kind="main", **able), first, class_="buttons"),
         )
+
+
+def _beneath(desk: Desk, tried: Sequence[Tried]) -> tuple[Tried | None, bool]:
+    """Return the point whose figures stand below the controls, and whether it is of others before.
+
+    That of the setting, or the release of the plan where the setting was not measured.
+    """
+    at = {one.label: one for one in tried}
+    own = at.get(desk.draft.resting or TRYING)
+    former = desk.draft.measured != _setting(desk)
+    if own is not None and (not former or desk.quick.running):
+        return own, former
+    return at.get(_chosen(desk)), False
 
 
 async def _form(desk: Desk, file: OpenedFile) -> TagList:
@@ -146,6 +158,7 @@ async def _form(desk: Desk, file: OpenedFile) -> TagList:
 
 
 def _show_map(desk: Desk) -> None:
+    bench = desk.bench
     drawn: list[OpenedFile | None] = [None]  # the file whose map is shown
 
     @reactive.calc
@@ -183,7 +196,8 @@ def _show_map(desk: Desk) -> None:
 
     @render_part
     def protect_next() -> TagList | None:
-        return TagList(onward("Check the release", "check")) if desk.seen().plan.step else None
+        able = desk.seen().plan.step and bench.ready
+        return TagList(onward("Check the release", "check")) if able else None
 
 
 def _unfit(bench: Workbench) -> bool:
