@@ -69,6 +69,17 @@ def coupled(reader):
     return [float(reader.page.locator(one).input_value()) for one in fields]
 
 
+def missed(reader, pointer):
+    """Return how far the line of the threshold is from the pointer; the chart follows the figures."""
+    for _ in range(50):
+        line = reader.page.locator("#risk_curve .mark-rule line").last.bounding_box()
+        far = abs(line["y"] + line["height"] / 2 - pointer) if line else 999
+        if far < 1.5:
+            break
+        reader.page.wait_for_timeout(100)
+    return far
+
+
 def walked(folder, found):
     """Return what a reader sees who goes the whole way."""
     walk = Walk(folder)
@@ -84,8 +95,7 @@ def walked(folder, found):
         walk.seen["dragged"] = [coupled(reader)]
         pointer = reader.drag("risk_curve", 0.5, 0.8, 0.9)
         walk.seen["dragged"].append(coupled(reader))
-        line = reader.page.locator("#risk_curve .mark-rule line").last.bounding_box()
-        walk.seen["missed"] = abs(line["y"] + line["height"] / 2 - pointer)
+        walk.seen["missed"] = missed(reader, pointer)
         walk.seen["columns"] = (look_at(reader, walk, "keys"), reader.rows("#key_columns"))[1]
         walk.seen["counts"] = reader.facts("#key_counts")
         walk.seen["bad"] = reader.page.evaluate("window.bad ?? null")
