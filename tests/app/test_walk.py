@@ -63,10 +63,15 @@ def protect(reader, walk):
     reader.click_point("swap lad 20%")
 
 
-def coupled(reader):
-    """Return the threshold, the records above it and the matches among them."""
-    fields = (f'#risk [data-do="{one}"]' for one in ("threshold", "records", "matches"))
-    return [float(reader.page.locator(one).input_value()) for one in fields]
+def coupled(reader, *, after=None):
+    """Return the threshold, the records above it and the matches among them, once they have changed."""
+    fields = [f'#risk [data-do="{one}"]' for one in ("threshold", "records", "matches")]
+    for _ in range(50):
+        found = [float(reader.page.locator(one).input_value()) for one in fields]
+        if after is None or all(one != old for one, old in zip(found, after, strict=True)):
+            break
+        reader.page.wait_for_timeout(100)
+    return found
 
 
 def missed(reader, pointer):
@@ -94,7 +99,7 @@ def walked(folder, found):
         reader.rest("threshold")
         walk.seen["dragged"] = [coupled(reader)]
         pointer = reader.drag("risk_curve", 0.5, 0.8, 0.9)
-        walk.seen["dragged"].append(coupled(reader))
+        walk.seen["dragged"].append(coupled(reader, after=walk.seen["dragged"][0]))
         walk.seen["missed"] = missed(reader, pointer)
         walk.seen["columns"] = (look_at(reader, walk, "keys"), reader.rows("#key_columns"))[1]
         walk.seen["counts"] = reader.facts("#key_counts")
