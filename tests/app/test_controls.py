@@ -648,6 +648,7 @@ def test_a_setting_that_follows_another_at_once_has_its_own_figures(talk, monkey
     talk.wait("protect_now", "PRAM lad 10%")
 
 
+@pytest.mark.slow
 def test_measuring_that_is_stopped_stays_stopped_until_it_is_asked_for(talk, folder, monkeypatch):
     sampled(talk)
     talk.tab("protect")

@@ -8,7 +8,10 @@ import maskmeter as mm
 from browser.look import browser, faults, look, show
 
 
-@pytest.mark.parametrize(("name", "figures"), [("internal/internal.html", 4), ("public.html", 0)])
+@pytest.mark.parametrize(
+    ("name", "figures"),
+    [("internal/internal.html", 4), pytest.param("public.html", 0, marks=pytest.mark.slow)],
+)
 def test_the_reports_of_the_demonstration_have_no_faults(demo, name, figures):
     seen = look(demo / "story" / "evidence" / name)
 

@@ -56,7 +56,17 @@ def test_an_unchanged_file_is_copied_byte_for_byte(name, tmp_path):
     assert (tmp_path / f"same{path.suffix}").read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["rows.sav", "plain.sav", "deflated.zsav", "v8.dta", "v14.dta"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows.sav",
+        "v14.dta",
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ("plain.sav", "deflated.zsav", "v8.dta")
+        ),
+    ],
+)
 def test_haven_reads_the_same_metadata_and_other_columns(name, tmp_path):
     path = KINDS[name](tmp_path / name)
     if path.suffix == ".zsav" or name == "rows.sav":

@@ -50,7 +50,13 @@ def coded(people):
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem
+    "page",
+    [
+        # Those of the page of the pack stand for all.
+        pytest.param(page, marks=[] if page.stem == "pack" else pytest.mark.slow, id=page.stem)
+        for page in PAGES
+        if commands(page)
+    ],
 )
 def test_every_command_on_a_page_runs(people, tmp_path, page):
     people.write_csv(tmp_path / "survey.csv")

@@ -238,7 +238,13 @@ AVERAGED = {
 }
 
 
-@pytest.mark.parametrize("design", AVERAGED)
+@pytest.mark.parametrize(
+    "design",
+    [
+        pytest.param(one, marks=[] if one == next(iter(AVERAGED)) else pytest.mark.slow)
+        for one in AVERAGED
+    ],
+)
 def test_averaged_risk_is_the_mean_correctly_classified_risk(census, design):
     # Over 8 samples the exact risk with an averaged matrix, less 1/F summed over the uniques that
     # truly are in their cells, has mean 0: 6 standard errors alarm falsely once in 10^8 runs

@@ -201,6 +201,7 @@ def test_the_paper_command_prints_narrow_tables_and_writes_its_files(small, tmp_
     assert {Path(path).name for path in wrote} == {one.name for one in (tmp_path / "out").iterdir()}
 
 
+@pytest.mark.slow
 def test_a_page_and_its_figures_are_written(small, tmp_path):
     written = small.write(tmp_path / "out")
     page = (tmp_path / "out" / "paper.html").read_text(encoding="utf-8")
