@@ -92,6 +92,9 @@ class EncodedColumns:
             self._source = (dialect, Source.of(self._path, dialect))
         return self._source[1]
 
+    def _values(self, column: str, data: Data) -> pl.Series:
+        return self._as(data).columns([column]).to_polars()[column]
+
     def labels(self, column: str, data: Data) -> Variable:
         """Return what the file says of a column."""
         return self._as(data).codebook[column]
@@ -111,14 +114,13 @@ class EncodedColumns:
         with self._lock:
             self._forget_another_state()
             if asked not in self._suggested:
-                values = self._as(data).columns([column]).to_polars()[column]
-                self._suggested[asked] = suggestion(values, self.labels(column, data))
+                found = suggestion(self._values(column, data), self.labels(column, data))
+                self._suggested[asked] = found
             return self._suggested[asked]
 
     def bands(self, column: str, data: Data) -> tuple[float, ...]:
         """Return bounds of bands for a column of numbers; none where it holds something else."""
-        values = self._as(data).columns([column]).to_polars()[column]
-        numbers = numbers_in(values.cast(pl.String).drop_nulls())
+        numbers = numbers_in(self._values(column, data).cast(pl.String).drop_nulls())
         if numbers.null_count():
             return ()
         return tuple(number_bands(numbers.cast(pl.Float64).to_numpy()))

@@ -312,9 +312,8 @@ class BenchState:
         """Go to another plan of the list; the candidates that it came with are on the map again."""
         before = self.plan.candidate
         plan = self._at(history)
-        if plan.candidate != before:
-            self._tries = self._tries.with_points(plan)
-        self._tries = self._tries.with_own(plan)
+        same, tries = plan.candidate == before, self._tries
+        self._tries = tries.with_own(plan) if same else tries.with_points(plan)
         self._changed()
         return plan
 

@@ -226,22 +226,13 @@ def _warning(one: KeyWarning) -> Tag:
 
 
 def _columns(file: OpenedFile, plan: Plan) -> TagList:
-    data, scenarios = plan.data, plan.scenario
+    scenarios = plan.scenario
     head = tags.tr(
         tags.th("column", scope="col"),
         tags.th("categories", scope="col", class_="figure"),
         tags.th("what it looks like", scope="col"),
     )
-    rows = (
-        _column(
-            one,
-            on=one.name in data.keys,
-            dropped=one.name in plan.release.drop,
-            bounds=data.bands.get(one.name, ()),
-            codes=data.missing_codes.get(one.name, ()),
-        )
-        for one in file.columns
-    )
+    rows = (_column(one, plan) for one in file.columns)
     drawn = tags.table(
         tags.caption("The columns of the file", class_="unseen"),
         tags.thead(head),
@@ -251,7 +242,7 @@ def _columns(file: OpenedFile, plan: Plan) -> TagList:
         _scenarios(scenarios),
         tags.p(button("Tick what plan init proposes", "proposed", kind="quiet")),
         tags.div(drawn, class_="wide", tabindex="0", role="group", aria_label="Columns"),
-        onward("Say how they were sampled", "sample") if data.keys or scenarios else None,
+        onward("Say how they were sampled", "sample") if plan.data.keys or scenarios else None,
     )
 
 
@@ -264,14 +255,10 @@ def _scenarios(named: Mapping[str, Scenario]) -> Tag | None:
     return tags.p(words, " What is ticked here is one more.", class_="aside")
 
 
-def _column(
-    one: FileColumn,
-    *,
-    on: bool,
-    dropped: bool,
-    bounds: Sequence[float],
-    codes: Sequence[str | float],
-) -> Tag:
+def _column(one: FileColumn, plan: Plan) -> Tag:
+    """Return the row of a column: whether it is a key, and what the plan says of its values."""
+    data, on = plan.data, one.name in plan.data.keys
+    bounds, codes = data.bands.get(one.name, []), data.missing_codes.get(one.name, [])
     looks: list[TagChild] = [one.why]
     if one.missing:
         looks.append(f"; {counted(one.missing, 'record')} without a value")
@@ -280,7 +267,7 @@ def _column(
         words = f" {listed} {plural(len(codes), 'counts', 'count')} as missing. "
         undo = {"kind": "quiet", "aria_label": f"Do not count them as missing: {one.name}"}
         looks += [words, button("Undo that", "no-missing-codes", one.name, **undo)]
-    if dropped:
+    if one.name in plan.release.drop:
         keep = button("Keep it", "undrop", one.name, kind="quiet", aria_label=f"Keep {one.name}")
         looks += [" It is left out of the released file. ", keep]
     if on and one.bands and not bounds:
